@@ -1,0 +1,55 @@
+//! A bundle: what a model's answer asks to be done to a node's files.
+
+use serde::{Deserialize, Serialize};
+
+/// One operation, as the model stated it. Paths are still the model's words: the parse stage bounds them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "operation", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Artifact {
+    /// The whole file.
+    Write {
+        /// Which file.
+        path: String,
+        /// Its new text.
+        content: String,
+    },
+    /// One replacement; `find` occurs exactly once in the file as it then stands.
+    Edit {
+        /// Which file.
+        path: String,
+        /// The text to replace.
+        find: String,
+        /// What stands there afterwards.
+        replace: String,
+    },
+    /// A unified diff of one file.
+    Diff {
+        /// Which file.
+        path: String,
+        /// The patch.
+        patch: String,
+    },
+    /// The file goes away.
+    Delete {
+        /// Which file.
+        path: String,
+    },
+    /// The file gets another name.
+    Move {
+        /// Its name before.
+        from: String,
+        /// Its name after.
+        to: String,
+    },
+}
+
+/// All that one answer asks for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bundle {
+    /// The operations, in order.
+    pub artifacts: Vec<Artifact>,
+    /// Commands to run; refused for now.
+    #[serde(default)]
+    pub commands: Vec<serde_json::Value>,
+}

@@ -1,0 +1,147 @@
+//! A plan: the graph of nodes a task becomes.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::NodeId;
+use crate::path::RelPath;
+
+/// What a node produces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskType {
+    /// Code.
+    #[default]
+    Code,
+    /// A command; not supported yet, such a plan is sent back.
+    Command,
+    /// Unit tests, possibly with the behaviour they pin down.
+    UnitTest,
+    /// Integration tests, possibly with the behaviour they pin down.
+    IntegrationTest,
+    /// A change of structure that keeps behaviour.
+    Refactor,
+    /// Prose.
+    Documentation,
+}
+
+impl TaskType {
+    /// Whether a node of this type may change existing tests.
+    pub fn is_test(self) -> bool {
+        matches!(self, TaskType::UnitTest | TaskType::IntegrationTest)
+    }
+}
+
+/// A node's role in the graph.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NodeClass {
+    /// Declares exported signatures.
+    Interface,
+    /// Its own files, using its neighbours'.
+    #[default]
+    Implementation,
+    /// The only class that may cross owners, by its `modifies` list.
+    Integration,
+}
+
+/// How much a named test weighs when it fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Criticality {
+    /// Ten units.
+    Critical,
+    /// Three units.
+    High,
+    /// One unit.
+    Low,
+}
+
+impl Criticality {
+    /// The units a failing test of this criticality scores.
+    pub fn units(self) -> u64 {
+        match self {
+            Criticality::Critical => 10,
+            Criticality::High => 3,
+            Criticality::Low => 1,
+        }
+    }
+}
+
+/// A test that the architect named, with its weight.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WeightedTest {
+    /// The test's name, or its last part.
+    pub name: String,
+    /// Its weight.
+    pub criticality: Criticality,
+}
+
+/// What the architect promises of a node. Parts no tool can check are shown as unmeasured.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Contract {
+    /// The signature the node exports, in prose or code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interface_signature: Option<String>,
+    /// Statements that are to hold.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub invariants: Vec<String>,
+    /// Texts that must not appear in the node's files.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub forbidden_patterns: Vec<String>,
+    /// Tests with weights.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub weighted_tests: Vec<WeightedTest>,
+}
+
+/// One node as planned.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanNode {
+    /// Its name.
+    pub id: NodeId,
+    /// What it is to achieve.
+    pub goal: String,
+    /// Files the model is to see.
+    #[serde(default)]
+    pub context_files: Vec<RelPath>,
+    /// Files it owns.
+    #[serde(default)]
+    pub output_files: Vec<RelPath>,
+    /// With an integration node: files of other owners it may change.
+    #[serde(default)]
+    pub modifies: Vec<RelPath>,
+    /// Nodes that must be committed first.
+    #[serde(default)]
+    pub dependencies: Vec<NodeId>,
+    /// What it produces.
+    #[serde(default)]
+    pub task_type: TaskType,
+    /// Its role.
+    #[serde(default)]
+    pub node_class: NodeClass,
+    /// What is promised of it.
+    #[serde(default)]
+    pub contract: Contract,
+}
+
+/// A validated plan. Only [`crate::plan::Plan::new`] makes one from the architect's words, and the
+/// stage that does so has checked it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Plan {
+    /// The nodes, in the order given.
+    pub nodes: Vec<PlanNode>,
+}
+
+impl Plan {
+    /// The owner of each file the plan produces.
+    pub fn owners(&self) -> BTreeMap<&RelPath, &NodeId> {
+        self.nodes.iter().flat_map(|node| node.output_files.iter().map(move |file| (file, &node.id))).collect()
+    }
+
+    /// One node.
+    pub fn node(&self, id: &NodeId) -> Option<&PlanNode> {
+        self.nodes.iter().find(|node| node.id == *id)
+    }
+}

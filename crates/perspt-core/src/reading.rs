@@ -1,0 +1,139 @@
+//! Evidence: what one stage found on one tree. "Found nothing" and "did not look" are different values.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::TreeId;
+use crate::path::RelPath;
+use crate::residual::Residual;
+
+/// A language plugin's name, such as `rust`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct PluginName(pub String);
+
+impl fmt::Display for PluginName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The stages of verification, in the order they run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StageKind {
+    /// perspt's own look at what changed: scope, tests weakened, evidence rules touched, files nobody reads.
+    Structure,
+    /// Every source file parses.
+    Syntax,
+    /// The compiler or type checker accepts the tree.
+    Build,
+    /// The tests run, test by test.
+    Test,
+}
+
+impl StageKind {
+    /// The name in events and on screens.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            StageKind::Structure => "structure",
+            StageKind::Syntax => "syntax",
+            StageKind::Build => "build",
+            StageKind::Test => "test",
+        }
+    }
+}
+
+/// One stage of one language root.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct StageId {
+    /// The root's folder.
+    pub root: RelPath,
+    /// The plugin that reads it.
+    pub plugin: PluginName,
+    /// Which stage.
+    pub kind: StageKind,
+}
+
+/// Whether a stage looked, and if not, why not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "is", content = "why")]
+pub enum Status {
+    /// The tool ran to its end and its report was read.
+    Measured,
+    /// It was not started, because an earlier stage failed.
+    NotRun(String),
+    /// The environment could not run it: a missing, broken or blind tool.
+    Unavailable(String),
+}
+
+/// A test's name, unique in its root: for Rust `target::name`, for Python pytest's node id.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct TestName(pub String);
+
+/// How one test ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TestEnd {
+    /// It passed.
+    Passed,
+    /// It failed or errored.
+    Failed,
+    /// It was skipped or ignored.
+    Skipped,
+}
+
+/// One test's result.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TestResult {
+    /// How it ended.
+    pub end: TestEnd,
+    /// The file that holds it, where the report says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<RelPath>,
+    /// The failure message, shortened; empty for a pass.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub message: String,
+}
+
+/// What a test stage reported, test by test.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tests {
+    /// Every test that was announced, with its result.
+    pub results: BTreeMap<TestName, TestResult>,
+    /// Targets that do not answer a listing: shown, counted neither way.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unlisted: Vec<String>,
+}
+
+impl Tests {
+    /// How many ended this way.
+    pub fn count(&self, end: TestEnd) -> u32 {
+        self.results.values().filter(|result| result.end == end).count() as u32
+    }
+}
+
+/// What one stage found on one tree.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reading {
+    /// The tree it was taken on; it says nothing about any other.
+    pub tree: TreeId,
+    /// Which stage of which root.
+    pub stage: StageId,
+    /// The tool that was run, as a person would name it.
+    pub tool: String,
+    /// Whether it looked.
+    pub status: Status,
+    /// Everything found, charged or only shown.
+    #[serde(default)]
+    pub residuals: Vec<Residual>,
+    /// For a test stage that was measured: each test.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests: Option<Tests>,
+    /// What a person should know of this reading and no energy comes from.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}

@@ -1,0 +1,128 @@
+//! How a language describes a stage. Plugins are pure: they say what to run and read what came out;
+//! the runner runs it.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::path::RelPath;
+use crate::reading::{PluginName, StageKind};
+
+/// One language root of a workspace: the folder a plugin's tools run in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Root {
+    /// The folder.
+    pub dir: RelPath,
+    /// The plugin that owns it.
+    pub plugin: PluginName,
+    /// Its packages: the folder of each nearest manifest, the root's own folder where there is none.
+    pub packages: Vec<RelPath>,
+    /// Whether any test was found by the plugin's patterns.
+    pub has_tests: bool,
+}
+
+/// What a step may do beyond reading.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Profile {
+    /// Writes in the tree's copy, the build directory and the temp dir; no network.
+    Build,
+    /// Writes in the tree's copy and the temp dir, and in those paths of the build directory that the
+    /// step names; no network.
+    Test,
+    /// Network on, writes also in the language's package cache; runs nothing that was fetched.
+    Fetch,
+}
+
+/// Whether standard output and standard error are kept apart or in one stream, in the order written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Streams {
+    /// Two captures.
+    Apart,
+    /// One capture, in stdout's place.
+    Merged,
+}
+
+/// One process of a stage. In `argv`, `env` and `reports` the holes `{tree}`, `{build}`, `{tmp}` and
+/// `{assets}` stand for the slot's folders as the tool sees them; the runner fills them in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Step {
+    /// A name that is unique in its stage: `compile`, `list`, `run`.
+    pub name: String,
+    /// Program and arguments; no shell.
+    pub argv: Vec<String>,
+    /// The folder it starts in.
+    pub cwd: RelPath,
+    /// Environment on top of the allow-list.
+    pub env: BTreeMap<String, String>,
+    /// What it may do.
+    pub profile: Profile,
+    /// With [`Profile::Test`]: paths below the build directory that it may write all the same.
+    pub build_writes: Vec<String>,
+    /// How its output is captured.
+    pub streams: Streams,
+    /// Files it is to write; deleted before the run and collected after it. Absolute, with holes.
+    pub reports: Vec<String>,
+}
+
+/// What one step left behind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StepOutput {
+    /// The step's name.
+    pub step: String,
+    /// How the process ended.
+    pub end: StepEnd,
+    /// Captured standard output (both streams where merged).
+    pub stdout: Vec<u8>,
+    /// Captured standard error.
+    pub stderr: Vec<u8>,
+    /// Whether the capture hit its cap.
+    pub cut: bool,
+    /// The report files that exist, by the text the step named them with.
+    pub reports: BTreeMap<String, Vec<u8>>,
+}
+
+/// How a process ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "is", content = "with")]
+pub enum StepEnd {
+    /// With this exit code.
+    Exited(i32),
+    /// By this signal.
+    Signalled(i32),
+    /// It ran into the timeout and its whole group was ended.
+    TimedOut,
+    /// It could not be started.
+    NotStarted(String),
+}
+
+impl StepEnd {
+    /// Whether it is an exit with code zero.
+    pub fn is_success(&self) -> bool {
+        *self == StepEnd::Exited(0)
+    }
+
+    /// For people: `exit code 101`, `signal 9`, …
+    pub fn shown(&self) -> String {
+        match self {
+            StepEnd::Exited(code) => format!("exit code {code}"),
+            StepEnd::Signalled(signal) => format!("signal {signal}"),
+            StepEnd::TimedOut => "a timeout".to_owned(),
+            StepEnd::NotStarted(why) => format!("not started: {why}"),
+        }
+    }
+}
+
+/// A stage as a plugin describes it: steps run in order, the first that fails ends the stage.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stage {
+    /// Which stage.
+    pub kind: StageKind,
+    /// The tool, as a person would name it: `cargo check`, `pytest`.
+    pub tool: String,
+    /// Whether a node can be stable without it.
+    pub required: bool,
+    /// What to run.
+    pub steps: Vec<Step>,
+}

@@ -1,0 +1,204 @@
+//! What a language must tell perspt. A plugin is pure: it describes what to run and reads what came out;
+//! it starts nothing and reads no disk of its own.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use perspt_core::ids::TreeId;
+use perspt_core::path::RelPath;
+use perspt_core::plan::PlanNode;
+use perspt_core::reading::{Reading, StageKind};
+use perspt_core::residual::Residual;
+use perspt_core::stage::{Root, Stage, Step, StepOutput};
+use perspt_core::tree::Tree;
+use serde::{Deserialize, Serialize};
+
+/// The files of one tree, as a plugin may look at them.
+pub trait Files {
+    /// Which files there are.
+    fn tree(&self) -> &Tree;
+    /// The text of one file; `None` where it is not there, not UTF-8, a link, or over the cap for one file.
+    fn text(&self, path: &RelPath) -> Option<String>;
+}
+
+/// Facts about the machine that a plugin needs and cannot look up; the command line collects them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Machine {
+    /// The workspace's own environment's interpreter (`.venv`), as the tool will see it.
+    pub workspace_python: Option<String>,
+    /// The active environment's interpreter (`VIRTUAL_ENV`).
+    pub active_python: Option<String>,
+}
+
+/// Whether a tool was seen to work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "is")]
+pub enum ToolState {
+    /// It ran and did what a working tool does.
+    Works {
+        /// What it says of itself.
+        version: String,
+    },
+    /// It is not there.
+    Missing {
+        /// What was seen.
+        why: String,
+        /// What the user can do.
+        install: String,
+    },
+    /// It is there and did not do what a working tool does.
+    Broken {
+        /// What was seen.
+        why: String,
+        /// What the user can do.
+        install: String,
+    },
+}
+
+/// The tools of one plugin, by the name its probes gave them.
+pub type Tools = BTreeMap<String, ToolState>;
+
+/// One way of finding out whether a tool works: run it on a small project of ours.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Probe {
+    /// The tool, as a person would name it: `cargo`, `pytest`.
+    pub tool: String,
+    /// Files to lay down in a fresh folder before the steps run; `{tree}` is that folder.
+    pub files: BTreeMap<String, String>,
+    /// What to run, in order; every step runs, whatever the one before it did.
+    pub steps: Vec<Step>,
+}
+
+/// A deliberate break that a working stage must see.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Plant {
+    /// What it shows, for people: `a type error in src/lib.rs`.
+    pub what: String,
+    /// New text by path; the files exist or are new.
+    pub writes: BTreeMap<RelPath, String>,
+    /// What the stage must then say.
+    pub expect: Expect,
+}
+
+/// What a plant must do to a reading.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Expect {
+    /// The reading must hold an error residual.
+    Red,
+    /// The reading must report this test, by this last part of its name, as failed.
+    TestFails(String),
+    /// At least one of the tests that passed without the plant must no longer pass.
+    SomeTestTurnsRed,
+}
+
+/// What `read` is told besides the outputs.
+pub struct ReadContext<'a> {
+    /// The tree that was laid out.
+    pub tree: TreeId,
+    /// The root the stage ran in.
+    pub root: &'a Root,
+    /// The absolute path at which the tool saw the tree, to turn its paths into relative ones.
+    pub seen_as: &'a str,
+    /// The files of the tree.
+    pub files: &'a dyn Files,
+}
+
+/// A candidate beside its base, for the structure stage.
+pub struct Touch<'a> {
+    /// The tree the node started from.
+    pub base: &'a dyn Files,
+    /// The tree with the node's changes.
+    pub candidate: &'a dyn Files,
+    /// The node.
+    pub node: &'a PlanNode,
+    /// The task, in the user's words.
+    pub task: &'a str,
+    /// Files that did not exist when the session began: made by its own nodes.
+    pub authored: &'a BTreeSet<RelPath>,
+}
+
+/// A language.
+pub trait Plugin: Sync + Send {
+    /// Its name: `rust`, `python`.
+    fn name(&self) -> &'static str;
+
+    /// Every root of this language in a tree; empty where there is none.
+    fn roots(&self, files: &dyn Files) -> Vec<Root>;
+
+    /// Whether a task's words ask for this language. For greenfield work only.
+    fn named_in(&self, task: &str) -> bool;
+
+    /// Whether this file is the manifest a root is made by.
+    fn is_manifest(&self, path: &RelPath) -> bool;
+
+    /// Whether this file is source of this language.
+    fn is_source(&self, path: &RelPath) -> bool;
+
+    /// Whether this file holds tests and nothing else, by its place and name.
+    fn is_test_file(&self, path: &RelPath) -> bool;
+
+    /// Whether this file is a lock file that tools write.
+    fn is_lockfile(&self, path: &RelPath) -> bool;
+
+    /// Files a node may edit though it does not own them: module declarations, package indexes, manifests.
+    fn is_support_file(&self, path: &RelPath) -> bool;
+
+    /// Whether this file decides how evidence is gathered: runner configuration, hooks, build scripts,
+    /// files that shadow a tool.
+    fn decides_evidence(&self, path: &RelPath) -> bool;
+
+    /// Small files of ours that a stage runs, laid down outside the tree at `{assets}`.
+    fn assets(&self) -> &'static [(&'static str, &'static str)];
+
+    /// How to find out whether the tools work.
+    fn probes(&self, machine: &Machine) -> Vec<Probe>;
+
+    /// What a probe's run says of its tool.
+    fn read_probe(&self, probe: &Probe, outputs: &[StepOutput]) -> ToolState;
+
+    /// The stages of a root, with the tools that were seen to work. A required stage that no tool can
+    /// run is an `Err`: which tool is missing, why, and what to install.
+    fn stages(&self, root: &Root, machine: &Machine, tools: &Tools) -> Vec<Result<Stage, NoTool>>;
+
+    /// What brings a root's dependencies onto the machine without running them; `None` where there is
+    /// nothing to fetch.
+    fn fetch(&self, root: &Root, files: &dyn Files) -> Option<Step>;
+
+    /// What settles lock files after a candidate is laid out, before it is measured.
+    fn prepare(&self, root: &Root, files: &dyn Files) -> Option<Step>;
+
+    /// Reports to collect that only the output of a step can name, as `{build}`-relative paths.
+    fn late_reports(&self, stage: &Stage, output: &StepOutput) -> Vec<String>;
+
+    /// What a stage found. Total: any output gives a reading. `outputs` holds the steps that ran.
+    fn read(&self, stage: &Stage, outputs: &[StepOutput], context: &ReadContext<'_>) -> Reading;
+
+    /// Breaks that the stage must see on this tree; empty where nothing can be planted yet.
+    fn plants(&self, stage: StageKind, root: &Root, files: &dyn Files) -> Vec<Plant>;
+
+    /// What perspt's own look at a candidate finds: tests weakened or deleted, evidence rules changed.
+    fn structure(&self, touch: &Touch<'_>) -> Vec<Residual>;
+
+    /// Why a baseline that could not run is the machine's fault and not the tree's (a missing
+    /// third-party module, say); `None` where it is the tree's own.
+    fn environment_fault(&self, reading: &Reading, files: &dyn Files) -> Option<String>;
+
+    /// What a correction prompt tells a model about this language's usual failures.
+    fn correction_fragment(&self) -> &'static str;
+
+    /// How a project of this language is laid out, for the architect.
+    fn layout_hint(&self) -> &'static str;
+}
+
+/// No tool is left for a required stage.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NoTool {
+    /// Which stage.
+    pub stage: StageKind,
+    /// The tool that is missing or broken.
+    pub tool: String,
+    /// What was seen.
+    pub why: String,
+    /// What to do.
+    pub install: String,
+}
