@@ -3,12 +3,19 @@
 //! A session is a stream of [`event::Event`]s. The agent appends an event, folds it into
 //! [`state::SessionState`], asks what is now due and wanted, and acts. Start reading at `event`, then `state`.
 
+pub mod budget;
 pub mod bundle;
+pub mod effect;
+pub mod energy;
+pub mod event;
 pub mod hash;
 pub mod ids;
+pub mod judge;
+pub mod outcome;
 pub mod path;
 pub mod plan;
 pub mod reading;
 pub mod residual;
 pub mod stage;
+pub mod state;
 pub mod tree;

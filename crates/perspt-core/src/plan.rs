@@ -137,7 +137,10 @@ pub struct Plan {
 impl Plan {
     /// The owner of each file the plan produces.
     pub fn owners(&self) -> BTreeMap<&RelPath, &NodeId> {
-        self.nodes.iter().flat_map(|node| node.output_files.iter().map(move |file| (file, &node.id))).collect()
+        self.nodes
+            .iter()
+            .flat_map(|node| node.output_files.iter().map(move |file| (file, &node.id)))
+            .collect()
     }
 
     /// One node.

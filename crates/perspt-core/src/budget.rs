@@ -1,0 +1,97 @@
+//! Budgets: what a session may use, has used, and has reserved for effects in flight.
+
+use serde::{Deserialize, Serialize};
+
+/// The most a session may use. Each is checked before a model call, with the call's own upper estimate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Model calls, each HTTP request counted.
+    pub steps: u64,
+    /// Tokens in and out together.
+    pub tokens: u64,
+    /// Active milliseconds: the sum of the spans in which a process worked on the session.
+    pub time_ms: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { steps: 60, tokens: 2_000_000, time_ms: 2 * 60 * 60 * 1000 }
+    }
+}
+
+/// What one model call may cost at most, or did cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Spend {
+    /// Model calls.
+    pub steps: u64,
+    /// Tokens in and out together.
+    pub tokens: u64,
+}
+
+impl Spend {
+    /// Both parts added.
+    pub fn plus(self, other: Spend) -> Spend {
+        Spend {
+            steps: self.steps.saturating_add(other.steps),
+            tokens: self.tokens.saturating_add(other.tokens),
+        }
+    }
+
+    /// Both parts subtracted, at least zero.
+    pub fn minus(self, other: Spend) -> Spend {
+        Spend {
+            steps: self.steps.saturating_sub(other.steps),
+            tokens: self.tokens.saturating_sub(other.tokens),
+        }
+    }
+}
+
+/// Used and reserved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Account {
+    /// Settled by outcomes.
+    pub used: Spend,
+    /// Held for effects in flight.
+    pub reserved: Spend,
+    /// Active milliseconds of earlier spans.
+    pub active_ms: u64,
+}
+
+/// Which limit a call would break.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BudgetKind {
+    /// Model calls.
+    Steps,
+    /// Tokens.
+    Tokens,
+    /// Active time.
+    Time,
+}
+
+impl BudgetKind {
+    /// The flag that sets it.
+    pub fn flag(self) -> &'static str {
+        match self {
+            BudgetKind::Steps => "--max-steps",
+            BudgetKind::Tokens => "--max-tokens",
+            BudgetKind::Time => "--max-time",
+        }
+    }
+}
+
+impl Account {
+    /// Which limit stands in the way of a call that may cost `next`, with `active_ms` used so far.
+    pub fn refusal(&self, limits: &Limits, next: Spend, active_ms: u64) -> Option<BudgetKind> {
+        let after = self.used.plus(self.reserved).plus(next);
+        if after.steps > limits.steps {
+            Some(BudgetKind::Steps)
+        } else if after.tokens > limits.tokens {
+            Some(BudgetKind::Tokens)
+        } else if active_ms >= limits.time_ms {
+            Some(BudgetKind::Time)
+        } else {
+            None
+        }
+    }
+}

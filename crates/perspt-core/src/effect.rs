@@ -1,0 +1,263 @@
+//! Effects: everything perspt does to or asks of the world, as data. Each is named by an [`EffectId`];
+//! its start and its end are events.
+
+use serde::{Deserialize, Serialize};
+
+use crate::budget::Spend;
+use crate::hash::Sha;
+use crate::ids::{BlobId, EffectId, NodeId, SessionId, TreeId};
+use crate::reading::{StageId, StageKind};
+
+/// A tree by name, and the blob that lists it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct TreeRef {
+    /// Its name.
+    pub id: TreeId,
+    /// The blob that holds its entries.
+    pub manifest: BlobId,
+}
+
+/// A branch: a base tree plus changes. It is data; a slot is where it is laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Branch {
+    /// What it starts from.
+    pub base: TreeRef,
+    /// The blob that lists the changes; `None` for the base itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changes: Option<BlobId>,
+    /// The tree that results.
+    pub tree: TreeId,
+}
+
+/// Why a model is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Intent {
+    /// A plan for an existing project.
+    #[serde(rename = "architect.existing")]
+    ArchitectExisting,
+    /// A plan for an empty folder.
+    #[serde(rename = "architect.greenfield")]
+    ArchitectGreenfield,
+    /// A node's first answer.
+    #[serde(rename = "actuator.generate")]
+    Generate,
+    /// A node's next answer, after tools found fault with the last.
+    #[serde(rename = "correction")]
+    Correction,
+    /// After an answer that named the wrong file, or a hunk that does not apply.
+    #[serde(rename = "retarget")]
+    Retarget,
+    /// After an answer that could not be read.
+    #[serde(rename = "malformed")]
+    Malformed,
+}
+
+impl Intent {
+    /// The slug in tag lines and recordings.
+    pub fn slug(self) -> &'static str {
+        match self {
+            Intent::ArchitectExisting => "architect.existing",
+            Intent::ArchitectGreenfield => "architect.greenfield",
+            Intent::Generate => "actuator.generate",
+            Intent::Correction => "correction",
+            Intent::Retarget => "retarget",
+            Intent::Malformed => "malformed",
+        }
+    }
+}
+
+/// What an answer is read as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Expects {
+    /// A plan; there is another try if it is not one.
+    Plan,
+    /// A plan; if it is not one the fallback graph is proposed.
+    PlanOrFallback,
+    /// A bundle for the node, on top of this branch.
+    Bundle(Branch),
+}
+
+/// Something to do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "snake_case")]
+pub enum Effect {
+    /// Hash the workspace and detect its languages.
+    Snapshot,
+    /// Find out which tools work and what confinement can be had.
+    Probe,
+    /// Bring the base tree's dependencies onto the machine.
+    Fetch {
+        /// The tree whose lock files say what.
+        tree: TreeRef,
+    },
+    /// Lay a branch out in the slot and settle its lock files.
+    LayOut {
+        /// The base.
+        base: TreeRef,
+        /// What the node changes.
+        changes: BlobId,
+    },
+    /// Take one reading.
+    Measure {
+        /// The branch.
+        branch: Branch,
+        /// The stage.
+        stage: StageId,
+        /// 1, or 2 for the second look at a baseline's tests.
+        run: u32,
+        /// Earlier readings of this stage that say what was there before; empty for a baseline.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        against: Vec<BlobId>,
+    },
+    /// Show that a stage sees a planted error.
+    Calibrate {
+        /// The branch the plant is laid over.
+        branch: Branch,
+        /// The stage.
+        stage: StageId,
+        /// Its reading without the plant.
+        reading: BlobId,
+    },
+    /// Gather context and compile a prompt.
+    Assemble {
+        /// Why the model will be asked.
+        intent: Intent,
+        /// The tag line's number.
+        attempt: u32,
+        /// What the answer will be laid over.
+        branch: Branch,
+        /// Readings or rejected answers the prompt must speak of.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        evidence: Vec<BlobId>,
+    },
+    /// One request to the model.
+    Ask {
+        /// Why.
+        intent: Intent,
+        /// The tag line's number.
+        attempt: u32,
+        /// The compiled prompt.
+        prompt: BlobId,
+        /// The most it may cost.
+        estimate: Spend,
+    },
+    /// Read an answer.
+    Parse {
+        /// The answer's text.
+        answer: BlobId,
+        /// As what.
+        expects: Expects,
+    },
+    /// Ask the user, or the session's policy.
+    Question {
+        /// What is to be approved.
+        over: Sha,
+    },
+    /// Put a stable branch into the user's tree.
+    Publish {
+        /// The branch.
+        branch: Branch,
+        /// The readings that prove it stable.
+        evidence: Vec<BlobId>,
+        /// The stages that had to look.
+        required: Vec<StageId>,
+    },
+}
+
+/// The kind of an effect, for counting and naming.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EffectStage {
+    /// See [`Effect::Snapshot`].
+    Snapshot,
+    /// See [`Effect::Probe`].
+    Probe,
+    /// See [`Effect::Fetch`].
+    Fetch,
+    /// See [`Effect::LayOut`].
+    LayOut,
+    /// See [`Effect::Measure`].
+    Measure(StageKind),
+    /// See [`Effect::Calibrate`].
+    Calibrate(StageKind),
+    /// See [`Effect::Assemble`].
+    Assemble,
+    /// See [`Effect::Ask`].
+    Ask,
+    /// See [`Effect::Parse`].
+    Parse,
+    /// See [`Effect::Question`].
+    Question,
+    /// See [`Effect::Publish`].
+    Publish,
+}
+
+impl Effect {
+    /// Its kind.
+    pub fn stage(&self) -> EffectStage {
+        match self {
+            Effect::Snapshot => EffectStage::Snapshot,
+            Effect::Probe => EffectStage::Probe,
+            Effect::Fetch { .. } => EffectStage::Fetch,
+            Effect::LayOut { .. } => EffectStage::LayOut,
+            Effect::Measure { stage, .. } => EffectStage::Measure(stage.kind),
+            Effect::Calibrate { stage, .. } => EffectStage::Calibrate(stage.kind),
+            Effect::Assemble { .. } => EffectStage::Assemble,
+            Effect::Ask { .. } => EffectStage::Ask,
+            Effect::Parse { .. } => EffectStage::Parse,
+            Effect::Question { .. } => EffectStage::Question,
+            Effect::Publish { .. } => EffectStage::Publish,
+        }
+    }
+
+    /// What it may cost at most.
+    pub fn reserve(&self) -> Spend {
+        match self {
+            Effect::Ask { estimate, .. } => *estimate,
+            Effect::Snapshot
+            | Effect::Probe
+            | Effect::Fetch { .. }
+            | Effect::LayOut { .. }
+            | Effect::Measure { .. }
+            | Effect::Calibrate { .. }
+            | Effect::Assemble { .. }
+            | Effect::Parse { .. }
+            | Effect::Question { .. }
+            | Effect::Publish { .. } => Spend::default(),
+        }
+    }
+
+    /// The hash of what it works on.
+    pub fn input(&self) -> Sha {
+        // Effects are plain data of strings and integers; there is nothing in them that cannot be written.
+        Sha::of(&serde_json::to_vec(self).unwrap_or_default())
+    }
+}
+
+/// What tells one effect from another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EffectKey {
+    /// The node it works for; `None` for the session's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<NodeId>,
+    /// The node's generation when it was wanted.
+    pub generation: u32,
+    /// How many effects of this kind were started in this generation before it.
+    pub ordinal: u32,
+}
+
+impl EffectKey {
+    /// The effect's name.
+    pub fn id(&self, session: &SessionId, effect: &Effect) -> EffectId {
+        let stage = serde_json::to_string(&effect.stage()).unwrap_or_default();
+        EffectId(Sha::of_fields([
+            session.as_str().as_bytes(),
+            self.node.as_ref().map_or("", NodeId::as_str).as_bytes(),
+            &self.generation.to_be_bytes(),
+            stage.as_bytes(),
+            &self.ordinal.to_be_bytes(),
+            &effect.input().0,
+        ]))
+    }
+}

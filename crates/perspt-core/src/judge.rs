@@ -1,0 +1,132 @@
+//! Holding a reading against what was there before: what is inherited, what went missing, what is flaky.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::hash::Sha;
+use crate::path::RelPath;
+use crate::reading::{Reading, Status, TestEnd, TestName};
+use crate::residual::{Charge, Component, Milli, Residual};
+
+/// The class of a failing test's residual; its symbol is the test's name.
+pub const TEST_FAILED: &str = "test-failed";
+/// The units a failing test weighs where the plan does not name it.
+pub const TEST_UNITS: u64 = 3;
+
+/// Which packages there are, and which of them the node's files lie in.
+pub struct Scope<'a> {
+    /// Every package of the root.
+    pub packages: &'a [RelPath],
+    /// Files the node owns or changed.
+    pub files: &'a BTreeSet<RelPath>,
+}
+
+impl Scope<'_> {
+    /// The package a file belongs to: the deepest that holds it.
+    pub fn package_of(&self, file: &RelPath) -> Option<&RelPath> {
+        self.packages
+            .iter()
+            .filter(|package| file.is_within(package))
+            .max_by_key(|package| package.as_str().len())
+    }
+
+    fn is_foreign(&self, file: Option<&RelPath>) -> bool {
+        let Some(home) = file.and_then(|file| self.package_of(file)) else { return false };
+        let mut mine = self.files.iter().filter_map(|file| self.package_of(file)).peekable();
+        mine.peek().is_some() && mine.all(|package| package != home)
+    }
+}
+
+/// Charges a reading against earlier readings of the same stage. `before` is empty where nothing was
+/// there to be inherited, and then every finding counts.
+pub fn charge(reading: &mut Reading, before: &[Reading], scope: &Scope<'_>) {
+    let before: Vec<&Reading> = before.iter().filter(|one| one.status == Status::Measured).collect();
+    let known: BTreeSet<Sha> =
+        before.iter().flat_map(|one| one.residuals.iter().map(Residual::fingerprint)).collect();
+    let flaky = flaky_tests(&before);
+    for residual in reading.residuals.iter_mut().filter(|residual| residual.counts()) {
+        let test = residual.symbol.as_ref().filter(|_| residual.class == TEST_FAILED);
+        if test.is_some_and(|name| flaky.contains(&TestName(name.clone()))) {
+            residual.charge = Charge::Shown("flaky: it passed and failed on the tree before".to_owned());
+            continue;
+        }
+        let was_there = match test {
+            Some(name) => failed_before(&before, &TestName(name.clone())),
+            None => known.contains(&residual.fingerprint()),
+        };
+        if was_there && scope.is_foreign(residual.file.as_ref()) {
+            residual.charge =
+                Charge::Inherited("it was there before, in a package this node does not touch".to_owned());
+        }
+    }
+    let lost = lost_tests(reading, &before, &flaky);
+    reading.residuals.extend(lost);
+}
+
+fn ends<'a>(
+    before: &[&'a Reading],
+) -> impl Iterator<Item = &'a BTreeMap<TestName, crate::reading::TestResult>> {
+    before.iter().filter_map(|one| one.tests.as_ref().map(|tests| &tests.results))
+}
+
+fn failed_before(before: &[&Reading], name: &TestName) -> bool {
+    ends(before).any(|results| results.get(name).is_some_and(|result| result.end == TestEnd::Failed))
+}
+
+/// Tests that both passed and failed on one and the same tree.
+fn flaky_tests(before: &[&Reading]) -> BTreeSet<TestName> {
+    let mut seen: BTreeMap<(Sha, &TestName), BTreeSet<TestEnd>> = BTreeMap::new();
+    for one in before {
+        for (name, result) in one.tests.iter().flat_map(|tests| &tests.results) {
+            seen.entry((one.tree.0, name)).or_default().insert(result.end);
+        }
+    }
+    let both = |ends: &BTreeSet<TestEnd>| ends.contains(&TestEnd::Passed) && ends.contains(&TestEnd::Failed);
+    seen.into_iter().filter(|(_, ends)| both(ends)).map(|((_, name), _)| name.clone()).collect()
+}
+
+/// Tests that ran before, in every run of their tree, and are now gone or skipped: each counts as failing.
+fn lost_tests(reading: &Reading, before: &[&Reading], flaky: &BTreeSet<TestName>) -> Vec<Residual> {
+    let Some(now) = reading.tests.as_ref().filter(|_| reading.status == Status::Measured) else {
+        return vec![];
+    };
+    let mut runs: BTreeMap<Sha, Vec<&Reading>> = BTreeMap::new();
+    for one in before.iter().filter(|one| one.tests.is_some()) {
+        runs.entry(one.tree.0).or_default().push(one);
+    }
+    let mut lost = BTreeMap::new();
+    for same_tree in runs.values() {
+        let Some(first) = same_tree.first().and_then(|one| one.tests.as_ref()) else { continue };
+        for (name, result) in &first.results {
+            let ran = |one: &&Reading| {
+                one.tests.as_ref().is_some_and(|tests| {
+                    tests.results.get(name).is_some_and(|result| result.end != TestEnd::Skipped)
+                })
+            };
+            if !same_tree.iter().all(ran) || flaky.contains(name) {
+                continue;
+            }
+            let what = match now.results.get(name).map(|result| result.end) {
+                None => "test-missing",
+                Some(TestEnd::Skipped) => "test-skipped",
+                Some(TestEnd::Passed | TestEnd::Failed) => continue,
+            };
+            lost.insert(name.clone(), (what, result.file.clone()));
+        }
+    }
+    lost.into_iter()
+        .map(|(name, (class, file))| {
+            let said = if class == "test-missing" { "is gone" } else { "is skipped" };
+            let mut residual = Residual::error(
+                Component::Log,
+                class,
+                &reading.tool,
+                format!("test `{}` ran before and {said} now", name.0),
+            );
+            residual.score = Milli::units(TEST_UNITS);
+            residual.symbol = Some(name.0);
+            residual.hint =
+                Some("put the test back as it was; a test that ran must go on running".to_owned());
+            residual.in_file(file)
+        })
+        .collect()
+}

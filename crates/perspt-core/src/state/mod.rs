@@ -1,0 +1,294 @@
+//! The session's state: a pure fold over its events ([`SessionState::apply`]), what the log owes next
+//! ([`SessionState::due`]), and what ought to be running ([`SessionState::wanted`]).
+//!
+//! Facts come in as outcomes of effects; decisions go out as events of their own (`due`), so that a log
+//! says what was decided and not only what it was decided from. Every function here is total: any
+//! sequence of events gives a state.
+
+mod apply;
+mod due;
+mod node;
+mod wanted;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::budget::Account;
+use crate::effect::{Branch, Effect, EffectKey, EffectStage, Intent, TreeRef};
+use crate::energy::ReadingSummary;
+use crate::event::{
+    Calibration, MissingTool, PlanSource, RepoMode, RootRef, RootStages, SessionStarted, Trouble,
+};
+use crate::hash::Sha;
+use crate::ids::{BlobId, EffectId, Millis, NodeId};
+use crate::outcome::{EndReason, NodeEnd, Outcome};
+use crate::path::RelPath;
+use crate::plan::PlanNode;
+use crate::reading::StageId;
+
+pub use node::{Candidate, Node, NodeState, Work};
+
+/// An effect that ought to be running.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted {
+    /// What tells it from others.
+    pub key: EffectKey,
+    /// What it does.
+    pub effect: Effect,
+}
+
+/// An effect that was begun and has not ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InFlight {
+    /// What tells it from others.
+    pub key: EffectKey,
+    /// What it does.
+    pub effect: Effect,
+}
+
+/// The workspace as it was found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Found {
+    /// The tree when the session began.
+    pub base: TreeRef,
+    /// How many files it had.
+    pub files: u64,
+    /// Empty or not.
+    pub repo_mode: RepoMode,
+    /// The language roots.
+    pub roots: Vec<RootRef>,
+}
+
+/// Requests to the model on behalf of the architect or one node.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Asker {
+    /// Answers recorded, by intent.
+    pub answers: BTreeMap<Intent, u32>,
+    /// Failed requests since the last answer.
+    pub failures: u32,
+    /// The last failure, for people.
+    pub last_failure: Option<String>,
+    /// No request before this moment.
+    pub not_before: Millis,
+}
+
+impl Asker {
+    /// The tag line's number for the next request of this intent.
+    pub fn attempt(&self, intent: Intent) -> u32 {
+        self.answers.get(&intent).copied().unwrap_or(0) + 1
+    }
+
+    /// Answers of every intent together.
+    pub fn total(&self) -> u32 {
+        self.answers.values().sum()
+    }
+}
+
+/// Where planning stands.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum PlanWork {
+    /// A prompt is to be compiled.
+    #[default]
+    Context,
+    /// The architect is to be asked.
+    Asking {
+        /// The prompt.
+        prompt: BlobId,
+        /// Its tokens.
+        tokens: u64,
+    },
+    /// The answer is to be read.
+    Parsing {
+        /// The answer.
+        answer: BlobId,
+    },
+    /// A plan stands in `proposal`, to be adopted.
+    Proposed(PlanSource),
+    /// The plan is to be approved.
+    Approval,
+    /// Approved.
+    Done,
+}
+
+/// The architect's part of the session.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Planning {
+    /// Where it stands.
+    pub work: PlanWork,
+    /// Its requests.
+    pub asker: Asker,
+    /// Answers that were not a valid plan.
+    pub rejected: u32,
+    /// The last rejected answer with its diagnostics.
+    pub evidence: Option<BlobId>,
+    /// Nodes proposed by the effect that is reading an answer.
+    pub proposal: Vec<(PlanNode, Vec<RootRef>)>,
+    /// The adopted plan's hash and revision.
+    pub adopted: Option<(Sha, u32, PlanSource)>,
+}
+
+/// The readings of one tree that later readings are held against.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Baseline {
+    /// The tree they were taken on.
+    pub tree: Option<TreeRef>,
+    /// Per stage, one or two runs.
+    pub readings: BTreeMap<String, Vec<ReadingSummary>>,
+}
+
+/// How the session ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct End {
+    /// Why.
+    pub reason: EndReason,
+    /// The outcome.
+    pub outcome: Outcome,
+    /// What went wrong, for ends that are an error.
+    pub trouble: Option<Trouble>,
+    /// Files whose evidence is owed.
+    pub owed: Vec<RelPath>,
+}
+
+/// A request to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+pub enum Stop {
+    /// None.
+    #[default]
+    No,
+    /// Start nothing new.
+    Pause,
+    /// Cancel what runs.
+    Abort,
+}
+
+/// Everything a session's events say.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct SessionState {
+    /// The first event, with what resumes changed. `None` before it.
+    pub meta: Option<SessionStarted>,
+    /// The last event's time.
+    pub last_at: Millis,
+    /// When this process took the session up.
+    pub span_start: Millis,
+    /// Budgets.
+    pub account: Account,
+    /// Effects begun and not ended.
+    pub in_flight: BTreeMap<EffectId, InFlight>,
+    /// How many effects of each kind were started, by node and generation.
+    pub ordinals: BTreeMap<String, u32>,
+    /// The workspace.
+    pub found: Option<Found>,
+    /// What can be measured; cleared by a resume after a degraded end.
+    pub probed: Option<Vec<RootStages>>,
+    /// Whether dependencies were fetched.
+    pub fetched: bool,
+    /// The tree as the session last published or saw it.
+    pub head: Option<TreeRef>,
+    /// What the head measured.
+    pub baseline: Baseline,
+    /// Tests seen to be flaky, and the two first runs that tell: the session's first baseline.
+    pub first_baseline: BTreeMap<String, Vec<BlobId>>,
+    /// Stages that were shown to see.
+    pub calibrated: BTreeMap<String, Calibration>,
+    /// The first sensor that cannot be used.
+    pub degraded: Option<MissingTool>,
+    /// The architect.
+    pub planning: Planning,
+    /// The plan's nodes, in its order.
+    pub order: Vec<NodeId>,
+    /// The nodes.
+    pub nodes: BTreeMap<NodeId, Node>,
+    /// The node being worked on.
+    pub active: Option<NodeId>,
+    /// The last commit record's hash; the base tree's before the first.
+    pub parent: Sha,
+    /// Files committed without a test that reached their root, by root.
+    pub owed: BTreeMap<String, BTreeSet<RelPath>>,
+    /// Files that did not exist when the session began.
+    pub authored: BTreeSet<RelPath>,
+    /// A request to stop.
+    pub stop: Stop,
+    /// The user's no.
+    pub refused: bool,
+    /// An effect that broke.
+    pub broke: Option<Trouble>,
+    /// A workspace that cannot be worked with.
+    pub unworkable: Option<Trouble>,
+    /// The provider cannot be used.
+    pub provider: Option<Trouble>,
+    /// The end, until a resume.
+    pub end: Option<End>,
+}
+
+/// The key of a stage in ordered maps.
+pub fn stage_key(stage: &StageId) -> String {
+    format!("{}|{}|{}", stage.root.as_str(), stage.plugin, stage.kind.as_str())
+}
+
+impl SessionState {
+    /// The settings, defaults before the first event.
+    pub fn settings(&self) -> crate::event::Settings {
+        self.meta.as_ref().map(|meta| meta.settings.clone()).unwrap_or_default()
+    }
+
+    /// Milliseconds that processes have worked on the session.
+    pub fn active_ms(&self) -> u64 {
+        self.account.active_ms.saturating_add(self.last_at.since(self.span_start))
+    }
+
+    /// The intent the architect is asked with.
+    pub fn architect_intent(&self) -> Intent {
+        match self.found.as_ref().map(|found| found.repo_mode) {
+            Some(RepoMode::Greenfield) => Intent::ArchitectGreenfield,
+            Some(RepoMode::Existing) | None => Intent::ArchitectExisting,
+        }
+    }
+
+    /// The head as a branch without changes.
+    pub fn head_branch(&self) -> Option<Branch> {
+        self.head.map(|head| Branch { base: head, changes: None, tree: head.id })
+    }
+
+    /// The ends of all nodes, in the plan's order.
+    pub fn node_ends(&self) -> Vec<NodeEnd> {
+        self.order
+            .iter()
+            .filter_map(|id| self.nodes.get(id))
+            .map(|node| node.end.unwrap_or(NodeEnd::Open))
+            .collect()
+    }
+
+    /// What can be measured in one root.
+    pub fn root_stages(&self, root: &RootRef) -> Option<&RootStages> {
+        self.probed.as_ref()?.iter().find(|stages| stages.root == *root)
+    }
+
+    /// The stages that must look at a node, in order: perspt's own look first, then each root's tools.
+    pub fn required_stages(&self, roots: &[RootRef]) -> Vec<StageId> {
+        let mut stages = Vec::new();
+        for root in roots {
+            stages.push(root.stage(crate::reading::StageKind::Structure));
+            if let Some(root_stages) = self.root_stages(root) {
+                stages.extend(
+                    root_stages.stages.iter().filter(|tool| tool.required).map(|tool| root.stage(tool.kind)),
+                );
+            }
+        }
+        stages
+    }
+
+    /// The baseline's readings of one stage.
+    pub fn baseline_of(&self, stage: &StageId) -> &[ReadingSummary] {
+        self.baseline.readings.get(&stage_key(stage)).map_or(&[], Vec::as_slice)
+    }
+
+    fn ordinal_key(node: Option<&NodeId>, generation: u32, stage: EffectStage) -> String {
+        let stage = serde_json::to_string(&stage).unwrap_or_default();
+        format!("{}|{generation}|{stage}", node.map_or("", NodeId::as_str))
+    }
+
+    fn generation_of(&self, node: Option<&NodeId>) -> u32 {
+        node.and_then(|id| self.nodes.get(id)).map_or(0, |node| node.generation)
+    }
+}

@@ -1,0 +1,273 @@
+//! What ought to be running: a pure function of the state and the clock.
+
+use std::collections::BTreeMap;
+
+use super::node::{Node, Work};
+use super::{PlanWork, SessionState, Stop, Wanted, stage_key};
+use crate::budget::{BudgetKind, Spend};
+use crate::effect::{Branch, Effect, EffectKey, Expects, Intent};
+use crate::energy::ReadingSummary;
+use crate::event::RootRef;
+use crate::hash::Sha;
+use crate::ids::{BlobId, EffectId, Millis, NodeId};
+use crate::outcome::NodeEnd;
+use crate::reading::{StageId, StageKind, Status};
+
+impl SessionState {
+    /// Every effect that ought to be running now. The loop starts what is missing and cancels what runs
+    /// and is not here. While something is due to be recorded, nothing new is wanted.
+    pub fn wanted(&self, now: Millis) -> BTreeMap<EffectId, Wanted> {
+        let Some(meta) = &self.meta else { return BTreeMap::new() };
+        let running = |keep: fn(&Effect) -> bool| {
+            self.in_flight
+                .iter()
+                .filter(|(_, flight)| keep(&flight.effect))
+                .map(|(id, flight)| (*id, Wanted { key: flight.key.clone(), effect: flight.effect.clone() }))
+                .collect::<BTreeMap<_, _>>()
+        };
+        if self.stop == Stop::Abort || self.end.is_some() || self.broke.is_some() {
+            return running(|effect| matches!(effect, Effect::Publish { .. }));
+        }
+        if self.stop == Stop::Pause {
+            return running(|_| true);
+        }
+        if self.due(now).is_some() {
+            return running(|_| true);
+        }
+        let mut wanted = BTreeMap::new();
+        let Some((node, effect)) = self.next_effect() else { return wanted };
+        if let Effect::Ask { estimate, .. } = &effect {
+            let not_before = self.asker_of(&node).not_before;
+            let running = self.in_flight.values().any(|flight| flight.effect == effect);
+            if !running && (now < not_before || self.budget_refusal(*estimate, now).is_some()) {
+                return wanted;
+            }
+        }
+        let generation = self.generation_of(node.as_ref());
+        let same = self.in_flight.iter().find(|(_, flight)| {
+            flight.effect == effect && flight.key.node == node && flight.key.generation == generation
+        });
+        if let Some((id, flight)) = same {
+            wanted.insert(*id, Wanted { key: flight.key.clone(), effect });
+            return wanted;
+        }
+        let ordinal_key = Self::ordinal_key(node.as_ref(), generation, effect.stage());
+        let ordinal = self.ordinals.get(&ordinal_key).copied().unwrap_or(0);
+        let key = EffectKey { node, generation, ordinal };
+        wanted.insert(key.id(&meta.session, &effect), Wanted { key, effect });
+        wanted
+    }
+
+    /// When to look again though nothing happens: the end of a pause before a request.
+    pub fn next_wake(&self, now: Millis) -> Option<Millis> {
+        let (node, effect) = self.next_effect()?;
+        let not_before = self.asker_of(&node).not_before;
+        (matches!(effect, Effect::Ask { .. }) && not_before > now).then_some(not_before)
+    }
+
+    /// Which budget stands in the way of the next request, if one does.
+    pub(super) fn budget_refusal(&self, estimate: Spend, now: Millis) -> Option<BudgetKind> {
+        let active = self.account.active_ms.saturating_add(now.max(self.last_at).since(self.span_start));
+        self.account.refusal(&self.settings().limits, estimate, active)
+    }
+
+    fn asker_of(&self, node: &Option<NodeId>) -> &super::Asker {
+        node.as_ref().and_then(|id| self.nodes.get(id)).map_or(&self.planning.asker, |node| &node.asker)
+    }
+
+    /// The next thing to do, whatever the clock, the budget or the user say.
+    pub(super) fn next_effect(&self) -> Option<(Option<NodeId>, Effect)> {
+        let session = |effect: Effect| Some((None, effect));
+        let Some(found) = &self.found else { return session(Effect::Snapshot) };
+        if self.probed.is_none() {
+            return session(Effect::Probe);
+        }
+        if !self.fetched {
+            return session(Effect::Fetch { tree: found.base });
+        }
+        let head = self.head_branch()?;
+        if let Some(effect) = self.baseline_effect(&head) {
+            return session(effect);
+        }
+        if self.planning.work != PlanWork::Done {
+            return self.planning_effect(&head).and_then(session);
+        }
+        if let Some(id) = &self.active {
+            let node = self.nodes.get(id)?;
+            return self.node_effect(node, &head).map(|effect| (Some(id.clone()), effect));
+        }
+        None
+    }
+
+    /// The roots whose tools work.
+    pub(super) fn live_roots(&self) -> impl Iterator<Item = &RootRef> {
+        self.probed.iter().flatten().filter(|stages| stages.missing.is_empty()).map(|stages| &stages.root)
+    }
+
+    fn measure(branch: &Branch, stage: StageId, run: u32, against: Vec<BlobId>) -> Effect {
+        Effect::Measure { branch: *branch, stage, run, against }
+    }
+
+    /// What is still to be measured of the head, then which of its stages are to be calibrated. After a
+    /// commit the node's own readings are the head's; after a user's edit the head is measured anew.
+    fn baseline_effect(&self, head: &Branch) -> Option<Effect> {
+        let existing = self.found.as_ref()?.repo_mode == crate::event::RepoMode::Existing;
+        let untouched = self.found.as_ref()?.base.id == head.tree;
+        if untouched && !existing {
+            return None;
+        }
+        let runs = if untouched { 2 } else { 1 };
+        for root in self.live_roots().filter(|root| self.measures_head_in(root, untouched)) {
+            let stages = self.root_stages(root)?;
+            for tool in stages.stages.iter().filter(|tool| tool.required) {
+                let stage = root.stage(tool.kind);
+                let taken = self.baseline_of(&stage);
+                let looked = |reading: &ReadingSummary| reading.status == Status::Measured;
+                let again = tool.kind == StageKind::Test && taken.len() < runs && taken.iter().all(looked);
+                if taken.is_empty() || again {
+                    let against = self.against(&stage);
+                    return Some(Self::measure(head, stage, taken.len() as u32 + 1, against));
+                }
+                if tool.kind != StageKind::Test && !taken.iter().all(ReadingSummary::is_green) {
+                    break;
+                }
+            }
+        }
+        if !untouched {
+            return None;
+        }
+        for root in self.live_roots() {
+            for tool in self.root_stages(root)?.stages.iter().filter(|tool| tool.required) {
+                let stage = root.stage(tool.kind);
+                let Some(reading) = self.baseline_of(&stage).first() else { continue };
+                let partly_green = match (&reading.tests, tool.kind) {
+                    (Some(tests), StageKind::Test) => tests.passed > 0,
+                    _ => reading.is_green(),
+                };
+                if partly_green && !self.calibrated.contains_key(&stage_key(&stage)) {
+                    return Some(Effect::Calibrate { branch: *head, stage, reading: reading.blob });
+                }
+            }
+        }
+        None
+    }
+
+    /// Which roots of the head are looked at: all of them before planning and once every node is closed,
+    /// in between those of the node at hand.
+    fn measures_head_in(&self, root: &RootRef, untouched: bool) -> bool {
+        let active = self.active.as_ref().and_then(|id| self.nodes.get(id));
+        let committed = self.nodes.values().any(|node| node.end == Some(NodeEnd::Committed));
+        match active {
+            Some(node) => node.roots.contains(root),
+            None => untouched || (committed && self.all_closed()),
+        }
+    }
+
+    /// The readings a reading of this stage is held against: the session's first look, and the head's.
+    fn against(&self, stage: &StageId) -> Vec<BlobId> {
+        let mut against = self.first_baseline.get(&stage_key(stage)).cloned().unwrap_or_default();
+        for reading in self.baseline_of(stage) {
+            if !against.contains(&reading.blob) {
+                against.push(reading.blob);
+            }
+        }
+        against
+    }
+
+    fn planning_effect(&self, head: &Branch) -> Option<Effect> {
+        let planning = &self.planning;
+        let intent = self.architect_intent();
+        let attempt = planning.asker.attempt(intent);
+        match &planning.work {
+            PlanWork::Context => Some(Effect::Assemble {
+                intent,
+                attempt,
+                branch: *head,
+                evidence: planning.evidence.into_iter().collect(),
+            }),
+            PlanWork::Asking { prompt, tokens } => Some(self.ask(intent, attempt, *prompt, *tokens)),
+            PlanWork::Parsing { answer } => {
+                let last = planning.rejected.saturating_add(1) >= self.settings().plan_tries;
+                let expects = if last { Expects::PlanOrFallback } else { Expects::Plan };
+                Some(Effect::Parse { answer: *answer, expects })
+            }
+            PlanWork::Approval => {
+                Some(Effect::Question { over: planning.adopted.map_or(Sha::ZERO, |adopted| adopted.0) })
+            }
+            PlanWork::Proposed(_) | PlanWork::Done => None,
+        }
+    }
+
+    fn ask(&self, intent: Intent, attempt: u32, prompt: BlobId, tokens: u64) -> Effect {
+        let tokens = tokens.saturating_add(u64::from(self.settings().output_tokens));
+        Effect::Ask { intent, attempt, prompt, estimate: Spend { steps: 1, tokens } }
+    }
+
+    fn node_effect(&self, node: &Node, head: &Branch) -> Option<Effect> {
+        let start = node.start(*head);
+        match &node.work {
+            Work::Waiting | Work::Closed => None,
+            Work::Context(intent) => Some(Effect::Assemble {
+                intent: *intent,
+                attempt: node.asker.attempt(*intent),
+                branch: start,
+                evidence: node.failure.as_ref().map(|failure| failure.evidence.clone()).unwrap_or_default(),
+            }),
+            Work::Asking { intent, prompt, tokens } => {
+                Some(self.ask(*intent, node.asker.attempt(*intent), *prompt, *tokens))
+            }
+            Work::Parsing { answer } => {
+                Some(Effect::Parse { answer: *answer, expects: Expects::Bundle(start) })
+            }
+            Work::LayingOut { changes } => Some(Effect::LayOut { base: head.base, changes: *changes }),
+            Work::Verifying(candidate) => {
+                let stage = self.next_stage(node)?;
+                let against = self.against(&stage);
+                Some(Self::measure(&candidate.branch, stage, 1, against))
+            }
+            Work::Stable(candidate) => self.calibration_owed(candidate).or_else(|| {
+                Some(Effect::Publish {
+                    branch: candidate.branch,
+                    evidence: candidate.readings.iter().map(|reading| reading.blob).collect(),
+                    required: self.required_stages(&node.roots),
+                })
+            }),
+        }
+    }
+
+    /// The next stage that is to look at the candidate; `None` once every stage that can look has.
+    /// Tests are not run on a root that does not compile.
+    pub(super) fn next_stage(&self, node: &Node) -> Option<StageId> {
+        let Work::Verifying(candidate) = &node.work else { return None };
+        for root in &node.roots {
+            for stage in self.required_stages(std::slice::from_ref(root)) {
+                match candidate.readings.iter().find(|reading| reading.stage == stage) {
+                    None => return Some(stage),
+                    Some(reading) => {
+                        let gates = matches!(stage.kind, StageKind::Syntax | StageKind::Build);
+                        let red = reading.errors > 0 || reading.status != Status::Measured;
+                        if gates && red {
+                            break;
+                        }
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    /// Before a root's first green counts, each of its stages must have seen a planted error.
+    fn calibration_owed(&self, candidate: &super::Candidate) -> Option<Effect> {
+        let owed = candidate.readings.iter().find(|reading| {
+            reading.stage.kind != StageKind::Structure
+                && !self.calibrated.contains_key(&stage_key(&reading.stage))
+        })?;
+        Some(Effect::Calibrate { branch: candidate.branch, stage: owed.stage.clone(), reading: owed.blob })
+    }
+
+    /// Whether every node is closed.
+    pub(super) fn all_closed(&self) -> bool {
+        self.planning.work == PlanWork::Done
+            && self.nodes.values().all(|node| node.end.is_some_and(|end| end != NodeEnd::Open))
+    }
+}
