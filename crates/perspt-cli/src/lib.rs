@@ -1,1 +1,45 @@
-//! perspt-cli
+//! The command line: one file per command, the layers of configuration, and the ways of showing a
+//! session. The only crate that reads flags, environment and home; it wires everything together.
+//!
+//! Start reading at `commands`, then `wire` (how a session is put together) and `view`.
+
+mod args;
+mod commands;
+mod config;
+mod console;
+mod demo;
+mod fail;
+mod interrupts;
+mod out;
+mod pick;
+mod view;
+mod wire;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+/// Runs the program.
+pub fn main() -> ExitCode {
+    let mut words = std::env::args_os();
+    // The sandbox's helper is this same program; it must not read anything of ours first.
+    if words.nth(1).is_some_and(|word| word == wire::BOX) {
+        return ExitCode::from(u8::try_from(perspt_sandbox::helper_main()).unwrap_or(1));
+    }
+    let args = match args::Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => {
+            let usage = error.use_stderr();
+            // A closed terminal is no reason to fail differently.
+            let _ = error.print();
+            return ExitCode::from(if usage { 2 } else { 0 });
+        }
+    };
+    match commands::run(args) {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => {
+            out::error(&failure);
+            ExitCode::from(failure.code)
+        }
+    }
+}

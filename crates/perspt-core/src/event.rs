@@ -304,6 +304,8 @@ pub enum Ended {
         roots: Vec<RootStages>,
         /// Tool and version, a line each.
         tools: Vec<String>,
+        /// The blob with everything the probes saw.
+        detail: BlobId,
         /// The confinement that can be had.
         confinement: String,
     },
@@ -491,9 +493,7 @@ pub enum Calibration {
     Sees(Vec<String>),
     /// It was shown before, with the same tool on the same root.
     Remembered,
-    /// Nothing can be planted in this tree.
-    NothingToPlant,
-    /// This plant was not seen.
+    /// This plant was not seen, or none could be made.
     Blind(String),
 }
 

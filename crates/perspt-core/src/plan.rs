@@ -96,6 +96,19 @@ pub struct Contract {
     pub weighted_tests: Vec<WeightedTest>,
 }
 
+/// Which files a node may write besides those it lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OpenScope {
+    /// None: what is listed is all.
+    #[default]
+    Listed,
+    /// The sources of its roots that are not tests; existing ones and new ones.
+    Sources,
+    /// New test files of its roots.
+    NewTests,
+}
+
 /// One node as planned.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanNode {
@@ -124,10 +137,12 @@ pub struct PlanNode {
     /// What is promised of it.
     #[serde(default)]
     pub contract: Contract,
+    /// Set by the fallback graph alone: an architect lists every file.
+    #[serde(default)]
+    pub scope: OpenScope,
 }
 
-/// A validated plan. Only [`crate::plan::Plan::new`] makes one from the architect's words, and the
-/// stage that does so has checked it.
+/// A plan whose nodes have been checked together.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
     /// The nodes, in the order given.

@@ -1,3 +1,36 @@
-//! Languages: one folder each. A plugin describes stages and reads tool output; it starts nothing.
+//! Languages: one folder each. A plugin describes stages and reads tool output; it starts nothing and
+//! reads no disk. Start reading at [`plugin::Plugin`], then a language's `mod.rs`.
+//!
+//! | residual class | component | what it says |
+//! |---|---|---|
+//! | `compile-error`, `link-error`, `syntax-error` | syn | the compiler or parser refuses a file |
+//! | `import-error`, `collection-error` | syn | a test file cannot be collected, and it is the tree's own doing |
+//! | `test-failed`, `target-failed` | log | a test, or a target that lists no tests, failed |
+//! | `tests-vanished`, `test-missing`, `test-skipped` | log | a test that was announced or named has no result |
+//! | `report-missing` | boot | a run ended without its report, or the report contradicts itself |
+//! | `timeout`, `crash`, `tool-failed` | boot | a step did not end as it should |
+//! | `dependency-missing`, `dependency-broken`, `module-missing` | boot | something from outside the tree |
+//! | `manifest-error`, `build-script-failed`, `tests-unseen` | boot | nothing could be built or run |
+//! | `unmeasured-file` | str | no tool looked at this file |
+//! | `test-changed`, `test-deleted`, `test-weakened` | str | what a node did to existing tests |
+//! | `evidence-rules-changed`, `forbidden-pattern` | str | what a node may not do unasked |
 
 pub mod plugin;
+mod python;
+mod rust;
+mod shared;
+
+pub use plugin::Plugin;
+pub use shared::weigh::weigh;
+
+static PLUGINS: [&dyn Plugin; 2] = [&rust::Rust, &python::Python];
+
+/// Every language perspt knows.
+pub fn plugins() -> &'static [&'static dyn Plugin] {
+    &PLUGINS
+}
+
+/// The language of this name.
+pub fn plugin(name: &str) -> Option<&'static dyn Plugin> {
+    PLUGINS.iter().copied().find(|plugin| plugin.name() == name)
+}

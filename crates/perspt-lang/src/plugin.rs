@@ -6,11 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use perspt_core::ids::TreeId;
 use perspt_core::path::RelPath;
 use perspt_core::plan::PlanNode;
-use perspt_core::reading::{Reading, StageKind};
-use perspt_core::residual::Residual;
+use perspt_core::reading::{Reading, StageKind, Status, TestEnd, TestName};
+use perspt_core::residual::{Residual, Severity};
 use perspt_core::stage::{Root, Stage, Step, StepOutput};
 use perspt_core::tree::Tree;
 use serde::{Deserialize, Serialize};
+
+use crate::shared::weigh::ends_with_name;
 
 /// The files of one tree, as a plugin may look at them.
 pub trait Files {
@@ -91,6 +93,41 @@ pub enum Expect {
     SomeTestTurnsRed,
 }
 
+impl Expect {
+    /// Whether a planted reading shows what it must, beside the reading of the same tree without the plant.
+    pub fn is_met(&self, without: &Reading, with: &Reading) -> bool {
+        match self {
+            Expect::Red => new_error(without, with),
+            Expect::TestFails(name) => {
+                with.status == Status::Measured
+                    && ended(with, TestEnd::Failed).any(|test| ends_with_name(&test.0, name))
+            }
+            Expect::SomeTestTurnsRed => {
+                let after: BTreeSet<_> = ended(with, TestEnd::Passed).collect();
+                let mut before = ended(without, TestEnd::Passed).peekable();
+                match before.peek() {
+                    Some(_) => with.status == Status::Measured && before.any(|test| !after.contains(test)),
+                    None => new_error(without, with),
+                }
+            }
+        }
+    }
+}
+
+/// An error that was not there without the plant.
+fn new_error(without: &Reading, with: &Reading) -> bool {
+    let errors = |reading: &Reading| -> BTreeSet<_> {
+        let errors = reading.residuals.iter().filter(|residual| residual.severity == Severity::Error);
+        errors.map(Residual::fingerprint).collect()
+    };
+    with.status == Status::Measured && !errors(with).is_subset(&errors(without))
+}
+
+fn ended(reading: &Reading, end: TestEnd) -> impl Iterator<Item = &TestName> {
+    let results = reading.tests.iter().flat_map(|tests| &tests.results);
+    results.filter(move |(_, result)| result.end == end).map(|(name, _)| name)
+}
+
 /// What `read` is told besides the outputs.
 pub struct ReadContext<'a> {
     /// The tree that was laid out.
@@ -156,9 +193,24 @@ pub trait Plugin: Sync + Send {
     /// What a probe's run says of its tool.
     fn read_probe(&self, probe: &Probe, outputs: &[StepOutput]) -> ToolState;
 
-    /// The stages of a root, with the tools that were seen to work. A required stage that no tool can
-    /// run is an `Err`: which tool is missing, why, and what to install.
-    fn stages(&self, root: &Root, machine: &Machine, tools: &Tools) -> Vec<Result<Stage, NoTool>>;
+    /// The stages of a root on this tree, with the tools that were seen to work. A required stage that
+    /// no tool can run is an `Err`: which tool is missing, why, and what to install. The files matter:
+    /// where pytest is missing, it depends on the tests themselves whether another runner sees them.
+    fn stages(
+        &self,
+        root: &Root,
+        files: &dyn Files,
+        machine: &Machine,
+        tools: &Tools,
+    ) -> Vec<Result<Stage, NoTool>>;
+
+    /// Whether the next step of the stage runs after this output. A failed step ends the stage, except
+    /// where what it could not do is known and the steps after it still measure the rest: a target that
+    /// does not answer a listing, a test file that cannot be collected.
+    fn goes_on(&self, stage: &Stage, output: &StepOutput) -> bool {
+        let _ = stage;
+        output.end.is_success()
+    }
 
     /// What brings a root's dependencies onto the machine without running them; `None` where there is
     /// nothing to fetch.

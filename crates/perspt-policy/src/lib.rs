@@ -1,1 +1,6 @@
-//! perspt-policy
+//! Decides, never acts: which paths an answer may name, and which files must never reach a model.
+//!
+//! Start at [`bounds`]. This crate knows core alone; it looks at trees, never at a disk.
+
+pub mod bounds;
+pub mod secrets;

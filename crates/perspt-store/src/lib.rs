@@ -1,1 +1,38 @@
-//! perspt-store
+//! What perspt keeps on disk: the event log of each session with its lock, blobs and inbox, and the journal
+//! by which a change gets into the user's tree. It knows perspt-core and nothing of events.
+//!
+//! Everything stands on one port, [`disk::Disk`], so that the tests can put a disk beneath it that loses
+//! whatever was not synced. Start reading at [`home`], then [`log`], then [`publish`].
+//!
+//! A home looks like this, folders for their owner alone:
+//!
+//! ```text
+//! sessions/<id>/log.jsonl      the log            sessions/<id>/blobs/<sha>   long text
+//! sessions/<id>/lock           its writer         sessions/<id>/inbox/        commands from others
+//! workspaces/<sha of path>/holder.json, publish.json                         who works there, what is half done
+//! slots/                       laid-out branches; not the store's
+//! ```
+
+mod blobs;
+pub mod disk;
+mod error;
+pub mod home;
+mod inbox;
+mod lock;
+pub mod log;
+mod place;
+pub mod publish;
+mod real;
+mod record;
+mod scan;
+
+pub use blobs::Blobs;
+pub use error::{Refusal, StoreError};
+pub use home::{Home, SessionInfo};
+pub use inbox::{Garbage, Inbox, Taken};
+pub use lock::{Holder, WorkspaceLease};
+pub use log::{LogReader, LogWriter, Opened, TailCut, Verified, verify};
+pub use publish::{Kept, KeptAs, Publication, Published};
+pub use real::RealDisk;
+pub use record::{Chain, EVENT_MAX, Record, Stamp, kind_of};
+pub use scan::Torn;

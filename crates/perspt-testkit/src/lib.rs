@@ -1,1 +1,4 @@
 //! perspt-testkit
+
+pub mod disk;
+pub mod server;

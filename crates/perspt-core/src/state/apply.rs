@@ -160,7 +160,8 @@ impl SessionState {
                 self.parent = tree.id.0;
                 self.move_head(*tree);
             }
-            Ended::Probed { roots, .. } => {
+            Ended::Probed { roots, detail, .. } => {
+                self.probe_detail = Some(*detail);
                 if roots.iter().all(|root| !root.missing.is_empty()) {
                     self.degraded = roots.iter().flat_map(|root| root.missing.first()).next().cloned();
                 }
@@ -431,6 +432,7 @@ impl SessionState {
         node.same_findings.note(findings.finish());
         let lines = candidate.readings.iter().flat_map(|reading| reading.headlines.clone()).collect();
         node.corrections = node.corrections.saturating_add(1);
+        node.discarded = verdict == Verdict::Discarded;
         if verdict == Verdict::Improved {
             node.best = Some(candidate);
         }
@@ -502,11 +504,22 @@ impl SessionState {
 
     fn base_moved(&mut self, id: &Option<NodeId>, head: TreeRef, changed: &[RelPath], more: u64) {
         self.move_head(head);
+        let committed = self.nodes.values().any(|node| node.end == Some(NodeEnd::Committed));
+        if let Some(found) = self.found.as_mut().filter(|_| !committed) {
+            found.base = head;
+            self.parent = head.id.0;
+            self.first_baseline.clear();
+        }
         let Some(node) = self.node_mut(id) else { return };
-        let touched = more > 0 || changed.iter().any(|path| node.owns(path) || node.reads.contains(path));
+        let open = node.spec.scope != crate::plan::OpenScope::Listed;
+        let touched =
+            open || more > 0 || changed.iter().any(|path| node.owns(path) || node.reads.contains(path));
         let changes = match &node.work {
-            Work::Stable(candidate) => candidate.branch.changes,
-            _ => None,
+            Work::Stable(candidate) | Work::Verifying(candidate) => candidate.branch.changes,
+            Work::LayingOut { changes } => Some(*changes),
+            Work::Waiting | Work::Context(_) | Work::Asking { .. } | Work::Parsing { .. } | Work::Closed => {
+                None
+            }
         };
         node.generation = node.generation.saturating_add(1);
         node.rebuilds = node.rebuilds.saturating_add(1);

@@ -181,6 +181,8 @@ pub struct SessionState {
     pub found: Option<Found>,
     /// What can be measured; cleared by a resume after a degraded end.
     pub probed: Option<Vec<RootStages>>,
+    /// The blob with everything the probes saw.
+    pub probe_detail: Option<BlobId>,
     /// Whether dependencies were fetched.
     pub fetched: bool,
     /// The tree as the session last published or saw it.

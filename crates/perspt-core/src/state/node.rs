@@ -163,6 +163,8 @@ pub struct Node {
     pub same_findings: Repeat,
     /// Why the last attempt did not do.
     pub failure: Option<Failure>,
+    /// Whether the last candidate was worse than the best and was dropped.
+    pub discarded: bool,
     /// Files the model has been shown.
     pub reads: Vec<RelPath>,
     /// The last prompt.
@@ -190,6 +192,7 @@ impl Node {
             same_answer: Repeat::default(),
             same_findings: Repeat::default(),
             failure: None,
+            discarded: false,
             reads: Vec::new(),
             prompt: None,
             end: None,

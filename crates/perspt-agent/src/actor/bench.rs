@@ -1,0 +1,351 @@
+//! The bench: a branch laid out in the slot, and steps run on it.
+
+use std::collections::BTreeMap;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use perspt_core::event::RunNote;
+use perspt_core::hash::Sha;
+use perspt_core::path::RelPath;
+use perspt_core::stage::{Profile, Step, StepOutput};
+use perspt_core::tree::Tree;
+use perspt_lang::plugin::Plugin;
+use perspt_sandbox::slot::{Contents, Drift, Slot, SlotError};
+use perspt_sandbox::{Access, Bind, Bounds, Cancel, CommandSpec, Confinement, End, Level, Network, Runner};
+use tokio::sync::MutexGuard;
+
+use super::{Actor, Halt};
+use crate::AgentError;
+
+/// How long a helper that is about to end may still hold the slot.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How much of a command's output is kept.
+const OUTPUT_CAP: usize = 16 * 1024 * 1024;
+
+/// What a bench stands on, whoever has the slot.
+#[derive(Clone, Copy)]
+pub(crate) struct Floor<'a> {
+    /// The one runner.
+    pub runner: &'a Runner,
+    /// The environment every command starts from.
+    pub env: &'a BTreeMap<String, String>,
+    /// The workspace.
+    pub workspace: &'a Path,
+}
+
+/// A slot, ours alone or borrowed from the actor.
+enum Hold<'a> {
+    Borrowed(MutexGuard<'a, Option<Slot>>),
+    Own(Box<Slot>),
+}
+
+/// A slot that is ours for one effect.
+pub(crate) struct Bench<'a> {
+    floor: Floor<'a>,
+    slot: Hold<'a>,
+    /// The path at which tools see the tree.
+    seen_as: PathBuf,
+    /// What was run.
+    pub runs: Vec<RunNote>,
+}
+
+impl Actor {
+    /// The slot's folder: one for each workspace.
+    pub(crate) fn slot_dir(&self) -> PathBuf {
+        let key = Sha::of(self.parts.workspace.as_os_str().as_encoded_bytes());
+        self.parts.home.slots_dir().join(&key.to_string()[..16]).join("0")
+    }
+
+    /// Takes the slot.
+    pub(crate) async fn bench(&self) -> Result<Bench<'_>, Halt> {
+        let namespaces = *self
+            .namespaces
+            .get_or_try_init(|| self.parts.runner.namespaces_available())
+            .await
+            .map_err(AgentError::from)?;
+        let mut slot = self.slot.lock().await;
+        if slot.is_none() {
+            let mut opened = Slot::open(&self.slot_dir(), PATIENCE)?;
+            opened.set_mount_points(environment_folder(&self.parts.workspace).into_iter().collect());
+            lay_assets(&opened, &self.parts.plugins)?;
+            *slot = Some(opened);
+        }
+        let tree = slot.as_ref().map(Slot::tree).unwrap_or_default();
+        let seen_as = if namespaces { self.parts.workspace.clone() } else { tree };
+        let floor =
+            Floor { runner: &self.parts.runner, env: &self.parts.env, workspace: &self.parts.workspace };
+        Ok(Bench { floor, slot: Hold::Borrowed(slot), seen_as, runs: Vec::new() })
+    }
+}
+
+/// The workspace's own Python environment, which is used where it is.
+fn environment_folder(workspace: &Path) -> Option<RelPath> {
+    let venv = RelPath::parse(".venv").ok()?;
+    workspace.join(".venv").is_dir().then_some(venv)
+}
+
+fn lay_assets(slot: &Slot, plugins: &[&'static dyn Plugin]) -> Result<(), SlotError> {
+    for (name, text) in plugins.iter().flat_map(|plugin| plugin.assets()) {
+        let path = slot.assets().join(name);
+        std::fs::write(&path, text).map_err(|source| SlotError::Io { what: "write", path, source })?;
+    }
+    Ok(())
+}
+
+impl<'a> Bench<'a> {
+    /// A bench of its own, for looking at tools without a session.
+    pub fn own(
+        floor: Floor<'a>,
+        dir: &Path,
+        plugins: &[&'static dyn Plugin],
+    ) -> Result<Bench<'a>, SlotError> {
+        let slot = Slot::open(dir, PATIENCE)?;
+        lay_assets(&slot, plugins)?;
+        Ok(Bench { floor, seen_as: slot.tree(), slot: Hold::Own(Box::new(slot)), runs: Vec::new() })
+    }
+
+    fn slot(&mut self) -> &mut Slot {
+        match &mut self.slot {
+            Hold::Own(slot) => slot,
+            Hold::Borrowed(guard) => match &mut **guard {
+                Some(slot) => slot,
+                None => unreachable!("BUG: a bench is made with its slot open"),
+            },
+        }
+    }
+
+    /// The path at which tools see the tree.
+    pub fn seen_as(&self) -> &Path {
+        &self.seen_as
+    }
+
+    /// Whether tools see the tree at the workspace's own path.
+    pub fn in_place(&self) -> bool {
+        self.seen_as == self.floor.workspace
+    }
+
+    /// The slot's folder that holds what must survive, out of reach of tools.
+    pub fn memo_dir(&mut self) -> PathBuf {
+        self.slot().dir().join("memos")
+    }
+
+    /// Makes the slot hold exactly this tree, with an empty temp dir.
+    pub fn lay(&mut self, tree: &Tree, contents: &dyn Contents) -> Result<(), SlotError> {
+        self.slot().reset_tmp()?;
+        self.slot().lay_out(tree, contents)?;
+        Ok(())
+    }
+
+    /// What running did to the tree.
+    pub fn recheck(&mut self) -> Result<Drift, SlotError> {
+        self.slot().recheck()
+    }
+
+    /// The bytes of a file in the slot's tree, if it is there.
+    pub fn read_in_tree(&mut self, path: &RelPath) -> Option<Vec<u8>> {
+        std::fs::read(self.slot().tree().join(path.as_str())).ok()
+    }
+
+    /// A file below the build directory, if it is there.
+    pub fn read_in_build(&mut self, below: &str) -> Option<Vec<u8>> {
+        let below = RelPath::parse(below).ok()?;
+        std::fs::read(self.slot().build().join(below.as_str())).ok()
+    }
+
+    /// A fresh folder outside the tree, for a probe's project.
+    pub fn probe_folder(
+        &mut self,
+        name: &str,
+        files: &BTreeMap<String, String>,
+    ) -> Result<PathBuf, SlotError> {
+        let folder = self.slot().tmp().join(format!("probe-{name}"));
+        let io = |path: &Path| {
+            let path = path.to_owned();
+            move |source| SlotError::Io { what: "write", path, source }
+        };
+        for (file, text) in files {
+            let path = folder.join(file);
+            let parent = path.parent().unwrap_or(&folder);
+            std::fs::create_dir_all(parent).map_err(io(parent))?;
+            std::fs::write(&path, text).map_err(io(&path))?;
+        }
+        Ok(folder)
+    }
+
+    /// Empties the temp dir.
+    pub fn reset_tmp(&mut self) -> Result<(), SlotError> {
+        self.slot().reset_tmp()
+    }
+
+    /// Runs one step on the tree that is laid out.
+    pub async fn run(
+        &mut self,
+        stage: &str,
+        step: &Step,
+        timeout: Duration,
+        cancel: &Cancel,
+    ) -> Result<StepOutput, HaltOr> {
+        let tree = self.seen_as.clone();
+        let binds = if self.in_place() { self.binds() } else { Vec::new() };
+        self.run_at(stage, step, &tree, binds, timeout, cancel).await
+    }
+
+    /// Runs one step on a folder of ours, seen where it is.
+    pub async fn run_in(
+        &mut self,
+        folder: &Path,
+        stage: &str,
+        step: &Step,
+        timeout: Duration,
+        cancel: &Cancel,
+    ) -> Result<StepOutput, HaltOr> {
+        self.run_at(stage, step, folder, Vec::new(), timeout, cancel).await
+    }
+
+    fn binds(&mut self) -> Vec<Bind> {
+        let workspace = self.floor.workspace.to_owned();
+        let mut binds =
+            vec![Bind { from: self.slot().tree(), over: workspace.clone(), access: Access::ReadWrite }];
+        if let Some(venv) = environment_folder(&workspace) {
+            let place = workspace.join(venv.as_str());
+            binds.push(Bind { from: place.clone(), over: place, access: Access::ReadOnly });
+        }
+        binds
+    }
+
+    async fn run_at(
+        &mut self,
+        stage: &str,
+        step: &Step,
+        tree: &Path,
+        binds: Vec<Bind>,
+        timeout: Duration,
+        cancel: &Cancel,
+    ) -> Result<StepOutput, HaltOr> {
+        let holes = self.holes(tree);
+        let fill =
+            |text: &String| holes.iter().fold(text.clone(), |text, (hole, path)| text.replace(hole, path));
+        let reports: BTreeMap<PathBuf, String> =
+            step.reports.iter().map(|name| (PathBuf::from(fill(name)), name.clone())).collect();
+        let home = self.slot().tmp().join("home");
+        std::fs::create_dir_all(&home).map_err(|source| SlotError::Io {
+            what: "create",
+            path: home.clone(),
+            source,
+        })?;
+        let mut env = self.floor.env.clone();
+        env.insert("HOME".to_owned(), home.to_string_lossy().into_owned());
+        env.insert("TMPDIR".to_owned(), self.slot().tmp().to_string_lossy().into_owned());
+        env.extend(step.env.iter().map(|(name, value)| (name.clone(), fill(value))));
+        let spec = CommandSpec {
+            argv: step.argv.iter().map(fill).collect(),
+            cwd: if step.cwd.is_root() { tree.to_owned() } else { tree.join(step.cwd.as_str()) },
+            env,
+            streams: step.streams,
+            timeout,
+            output_cap: OUTPUT_CAP,
+            reports: reports.keys().cloned().collect(),
+        };
+        let bounds = self.bounds(step, tree, binds)?;
+        let ran = self.floor.runner.run(&spec, &bounds, cancel).await.map_err(AgentError::from)?;
+        let end = match ran.end {
+            End::Step(end) => end,
+            End::Cancelled => return Err(HaltOr(Halt::Cancelled)),
+        };
+        self.runs.push(RunNote {
+            step: format!("{stage}/{}", step.name),
+            command: shortened(&spec.argv.join(" ")),
+            end: end.shown(),
+            confinement: shown(&ran.confinement),
+            ms: u64::try_from(ran.duration.as_millis()).unwrap_or(u64::MAX),
+        });
+        Ok(StepOutput {
+            step: step.name.clone(),
+            end,
+            cut: ran.stdout.cut || ran.stderr.cut,
+            stdout: ran.stdout.bytes,
+            stderr: ran.stderr.bytes,
+            reports: ran
+                .reports
+                .into_iter()
+                .filter_map(|(path, bytes)| Some((reports.get(&path)?.clone(), bytes)))
+                .collect(),
+        })
+    }
+
+    fn holes(&mut self, tree: &Path) -> Vec<(&'static str, String)> {
+        let text = |path: PathBuf| path.to_string_lossy().into_owned();
+        let slot = self.slot();
+        vec![
+            ("{tree}", text(tree.to_owned())),
+            ("{build}", text(slot.build())),
+            ("{tmp}", text(slot.tmp())),
+            ("{assets}", text(slot.assets())),
+        ]
+    }
+
+    fn bounds(&mut self, step: &Step, tree: &Path, binds: Vec<Bind>) -> Result<Bounds, HaltOr> {
+        let slot = self.slot();
+        let (build, tmp) = (slot.build(), slot.tmp());
+        let held: OwnedFd = slot.lock_fd().try_clone_to_owned().map_err(|source| SlotError::Io {
+            what: "share the lock of",
+            path: slot.dir().to_owned(),
+            source,
+        })?;
+        let mut writable = vec![tree.to_owned(), tmp];
+        let network = match step.profile {
+            Profile::Build => {
+                writable.push(build);
+                Network::Off
+            }
+            Profile::Test => {
+                let named = step.build_writes.iter().map(|below| build.join(below));
+                writable.extend(named.filter(|path| path.exists()));
+                Network::Off
+            }
+            Profile::Fetch => {
+                writable.push(build);
+                let caches = ["CARGO_HOME"].iter().filter_map(|name| self.floor.env.get(*name));
+                writable.extend(caches.map(PathBuf::from).filter(|path| path.is_dir()));
+                Network::On
+            }
+        };
+        Ok(Bounds { writable, network, binds, held: Some(Arc::new(held)) })
+    }
+}
+
+/// Why a step gave no output.
+pub(crate) struct HaltOr(pub(crate) Halt);
+
+impl From<HaltOr> for Halt {
+    fn from(halt: HaltOr) -> Halt {
+        halt.0
+    }
+}
+
+impl<E: Into<AgentError>> From<E> for HaltOr {
+    fn from(error: E) -> HaltOr {
+        HaltOr(Halt::from(error))
+    }
+}
+
+fn shortened(text: &str) -> String {
+    const CHARS: usize = 160;
+    if text.chars().count() <= CHARS {
+        text.to_owned()
+    } else {
+        text.chars().take(CHARS).chain("…".chars()).collect()
+    }
+}
+
+/// The confinement in a few words.
+pub fn shown(confinement: &Confinement) -> String {
+    let level = match confinement.level() {
+        Level::Full => return "full".to_owned(),
+        Level::Partial => "partial",
+        Level::None => "none",
+    };
+    format!("{level}: {}", confinement.missing.join("; "))
+}

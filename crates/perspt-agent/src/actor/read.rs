@@ -1,0 +1,256 @@
+//! Reading answers: plans and bundles.
+
+use std::collections::BTreeSet;
+
+use perspt_core::bundle::Bundle;
+use perspt_core::effect::Branch;
+use perspt_core::event::{Capture, Ended, Event, ParseState, PlanSource, RepoMode, RetryClass};
+use perspt_core::ids::{BlobId, EffectId, NodeId};
+use perspt_core::path::RelPath;
+use perspt_core::plan::{OpenScope, Plan};
+use perspt_core::reading::PluginName;
+use perspt_core::stage::Root;
+use perspt_core::state::{Node, SessionState};
+use perspt_core::tree::{Change, Entry};
+use perspt_lang::plugin::{Files, Plugin};
+use perspt_policy::bounds::Bounds;
+
+use super::{Actor, Halt};
+use crate::apply::{Applied, WriteScope, apply};
+use crate::files::{TreeFiles, ignore_files};
+use crate::parse::{ReadBundle, capture, read_bundle};
+use crate::plan::{Ground, fallback, read_plan, roots_of, validate};
+use crate::ports::Acted;
+
+/// Lines of a rejection that an event carries; the evidence holds all of them.
+const LINES: usize = 12;
+const LINE_CHARS: usize = 600;
+
+impl Actor {
+    /// Reads an answer as a plan. With a task given, the fallback graph is proposed where it is none.
+    pub(super) fn parse_plan(
+        &self,
+        by: EffectId,
+        state: &SessionState,
+        answer: BlobId,
+        fallback_task: Option<&str>,
+    ) -> Result<Acted, Halt> {
+        let text = self.kept_text("an answer", answer)?;
+        let task = state.meta.as_ref().map_or("", |meta| meta.task.as_str());
+        let Some(branch) = state.head_branch() else { return Err(Halt::BaseMoved) };
+        let files = self.branch_files(&branch)?;
+        let tree = files.tree();
+        let ignores = ignore_files(&files);
+        let bounds = Bounds::new(tree, &ignores, task);
+        let roots = self.roots(state, &files);
+        let repo_mode = state.found.as_ref().map_or(RepoMode::Existing, |found| found.repo_mode);
+        let plugins: Vec<&dyn Plugin> =
+            self.parts.plugins.iter().map(|plugin| *plugin as &dyn Plugin).collect();
+        let ground = Ground { tree, bounds: &bounds, repo_mode, roots: &roots, plugins: &plugins };
+        let capture = capture(&text);
+        let (state, faults) = match read_plan(&text) {
+            Ok((plan, state)) => {
+                let faults = validate(&plan, &ground);
+                if faults.is_empty() {
+                    return Ok(proposal(by, &plan, &ground, state, capture, PlanSource::Architect, vec![]));
+                }
+                (ParseState::SemanticallyRejected, faults)
+            }
+            Err(rejected) => rejected,
+        };
+        if let Some(task) = fallback_task {
+            let plan = fallback(task, &ground);
+            return Ok(proposal(by, &plan, &ground, state, capture, PlanSource::Fallback, bounded(&faults)));
+        }
+        let diagnostics = bounded(&faults);
+        let evidence = Some(self.keep(&(faults, text))?);
+        Ok(Ended::PlanParsed { state, capture, proposed: None, diagnostics, evidence }.into())
+    }
+
+    /// The roots of a tree with their packages: as the plugins see them, or the empty root of a
+    /// greenfield language.
+    pub(crate) fn roots(&self, state: &SessionState, files: &dyn Files) -> Vec<Root> {
+        let known = state.found.as_ref().map_or(&[][..], |found| found.roots.as_slice());
+        let seen: Vec<Root> = self.parts.plugins.iter().flat_map(|plugin| plugin.roots(files)).collect();
+        known
+            .iter()
+            .map(|root| {
+                seen.iter()
+                    .find(|seen| seen.dir == root.dir && seen.plugin == root.plugin)
+                    .cloned()
+                    .unwrap_or(Root {
+                        dir: root.dir.clone(),
+                        plugin: root.plugin.clone(),
+                        packages: vec![root.dir.clone()],
+                        has_tests: false,
+                    })
+            })
+            .collect()
+    }
+
+    /// One root, with its packages as they are in this tree.
+    pub(crate) fn root(&self, dir: &RelPath, plugin: &PluginName, files: &dyn Files) -> Root {
+        let of_plugin = self.plugin(plugin).map(|plugin| plugin.roots(files)).unwrap_or_default();
+        of_plugin.into_iter().find(|root| root.dir == *dir).unwrap_or_else(|| Root {
+            dir: dir.clone(),
+            plugin: plugin.clone(),
+            packages: vec![dir.clone()],
+            has_tests: false,
+        })
+    }
+
+    /// A plugin by name.
+    pub(crate) fn plugin(&self, name: &PluginName) -> Option<&'static dyn Plugin> {
+        self.parts.plugins.iter().copied().find(|plugin| plugin.name() == name.0)
+    }
+
+    /// Reads an answer as a bundle for a node, over the branch it is to be laid on.
+    pub(super) fn parse_bundle(
+        &self,
+        state: &SessionState,
+        node: Option<&NodeId>,
+        answer: BlobId,
+        branch: &Branch,
+    ) -> Result<Ended, Halt> {
+        let Some(node) = node.and_then(|id| state.nodes.get(id)) else { return Err(Halt::Cancelled) };
+        let text = self.kept_text("an answer", answer)?;
+        let capture = capture(&text);
+        let rejected = |state, retry, violations: Vec<String>| {
+            Ok(Ended::BundleParsed {
+                state,
+                capture: capture.clone(),
+                changes: None,
+                retry: Some(retry),
+                violations: bounded(&violations),
+                evidence: Some(answer),
+            })
+        };
+        let (bundle, parsed) = match read_bundle(&text) {
+            ReadBundle::Bundle(bundle, parsed) => (bundle, parsed),
+            ReadBundle::Replan(reason) => {
+                return rejected(ParseState::RequiresReplan, RetryClass::Replan, vec![reason]);
+            }
+            ReadBundle::Rejected { state, retry, violations } => return rejected(state, retry, violations),
+        };
+        let files = self.branch_files(branch)?;
+        match self.apply_bundle(state, node, &bundle, &files) {
+            Ok(applied) => {
+                let changes = self.changes_with(branch, applied)?;
+                let changes = Some(self.keep(&changes)?);
+                let (retry, violations, evidence) = (None, vec![], None);
+                Ok(Ended::BundleParsed { state: parsed, capture, changes, retry, violations, evidence })
+            }
+            Err(faults) => rejected(ParseState::SemanticallyRejected, RetryClass::Retarget, faults),
+        }
+    }
+
+    fn apply_bundle(
+        &self,
+        state: &SessionState,
+        node: &Node,
+        bundle: &Bundle,
+        files: &TreeFiles,
+    ) -> Result<Applied, Vec<String>> {
+        let task = state.meta.as_ref().map_or("", |meta| meta.task.as_str());
+        let ignores = ignore_files(files);
+        let bounds = Bounds::new(files.tree(), &ignores, task);
+        let plugins: Vec<&dyn Plugin> = node
+            .roots
+            .iter()
+            .filter_map(|root| self.plugin(&root.plugin))
+            .map(|plugin| plugin as &dyn Plugin)
+            .collect();
+        let scope = WriteScope::new(state, node, files.tree(), plugins);
+        apply(bundle, files, &bounds, &scope)
+    }
+
+    /// The branch's changes with what was applied on top, against the same base. Contents before and
+    /// after are kept, so that the change can be laid out, published and taken back.
+    fn changes_with(&self, branch: &Branch, applied: Applied) -> Result<Vec<Change>, Halt> {
+        let base = self.tree_of(branch.base)?;
+        let mut tree = self.branch_tree(branch)?;
+        let sources = self.sources();
+        for (path, now) in applied.files {
+            match now {
+                Some((kind, text)) => {
+                    self.parts.blobs.put(text.as_bytes())?;
+                    tree.entries.insert(path, Applied::entry(kind, &text));
+                }
+                None => {
+                    tree.entries.remove(&path);
+                }
+            }
+        }
+        let changes = base.changes_to(&tree);
+        for (path, entry) in changes.iter().filter_map(|change| Some((&change.path, change.before?))) {
+            self.keep_before(&sources, path, &entry)?;
+        }
+        Ok(changes)
+    }
+
+    fn keep_before(
+        &self,
+        sources: &crate::files::Sources,
+        path: &RelPath,
+        entry: &Entry,
+    ) -> Result<(), Halt> {
+        let bytes = sources.bytes(path, entry).ok_or(Halt::BaseMoved)?;
+        self.parts.blobs.put(&bytes)?;
+        Ok(())
+    }
+}
+
+fn proposal(
+    by: EffectId,
+    plan: &Plan,
+    ground: &Ground<'_>,
+    state: ParseState,
+    capture: Capture,
+    source: PlanSource,
+    diagnostics: Vec<String>,
+) -> Acted {
+    let all = ground.root_refs();
+    let used = match ground.repo_mode {
+        RepoMode::Existing => all,
+        // Of the languages an empty folder's task names, those count whose manifest the plan makes.
+        RepoMode::Greenfield => {
+            let owned: BTreeSet<&RelPath> = plan.nodes.iter().flat_map(|node| &node.output_files).collect();
+            let made = |root: &perspt_core::event::RootRef| {
+                ground.plugins.iter().filter(|plugin| plugin.name() == root.plugin.0).any(|plugin| {
+                    owned
+                        .iter()
+                        .any(|file| plugin.is_manifest(file) && file.parent().as_ref() == Some(&root.dir))
+                })
+            };
+            all.into_iter().filter(made).collect()
+        }
+    };
+    let facts = plan
+        .nodes
+        .iter()
+        .enumerate()
+        .map(|(index, node)| {
+            let files = node.output_files.iter().chain(&node.modifies);
+            let roots = match node.scope {
+                OpenScope::Listed => roots_of(files, &used, ground.plugins),
+                // The fallback graph makes one chain for each root, in their order.
+                OpenScope::Sources | OpenScope::NewTests => {
+                    let per_root = plan.nodes.len() / used.len().max(1);
+                    used.get(index / per_root.max(1)).cloned().into_iter().collect()
+                }
+            };
+            Event::NodeProposed { by, node: Box::new(node.clone()), roots }
+        })
+        .collect();
+    let outcome = Ended::PlanParsed { state, capture, proposed: Some(source), diagnostics, evidence: None };
+    Acted { facts, outcome }
+}
+
+fn bounded(lines: &[String]) -> Vec<String> {
+    let mut out: Vec<String> =
+        lines.iter().take(LINES).map(|line| line.chars().take(LINE_CHARS).collect()).collect();
+    if lines.len() > LINES {
+        out.push(format!("(and {} more)", lines.len() - LINES));
+    }
+    out
+}

@@ -1,0 +1,119 @@
+//! Trees and their bytes: snapshots, manifests, branches.
+
+use std::sync::PoisonError;
+
+use perspt_core::effect::{Branch, TreeRef};
+use perspt_core::event::Ended;
+use perspt_core::ids::BlobId;
+use perspt_core::tree::{Change, Tree};
+use perspt_sandbox::slot::{StatCache, WalkLimits, WalkNote, walk};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::Actor;
+use crate::AgentError;
+use crate::files::{Sources, TreeFiles};
+
+/// Paths listed in a `BaseMoved` outcome; more are counted.
+const LISTED: usize = 40;
+
+impl Actor {
+    /// Keeps a value as a blob.
+    pub(crate) fn keep(&self, value: &impl Serialize) -> Result<BlobId, AgentError> {
+        let bytes = serde_json::to_vec(value)
+            .map_err(|error| AgentError::Blob { what: "a value", why: error.to_string() })?;
+        Ok(self.parts.blobs.put(&bytes)?)
+    }
+
+    /// A value that was kept.
+    pub(crate) fn kept<T: DeserializeOwned>(&self, what: &'static str, id: BlobId) -> Result<T, AgentError> {
+        let bytes = self.parts.blobs.get(id)?;
+        serde_json::from_slice(&bytes).map_err(|error| AgentError::Blob { what, why: error.to_string() })
+    }
+
+    /// A blob as text; the empty one needs no file.
+    pub(crate) fn kept_text(&self, what: &'static str, id: BlobId) -> Result<String, AgentError> {
+        if id == BlobId::of(b"") {
+            return Ok(String::new());
+        }
+        String::from_utf8(self.parts.blobs.get(id)?)
+            .map_err(|error| AgentError::Blob { what, why: error.to_string() })
+    }
+
+    /// The workspace as it is now. Files that have not changed since the last look are not read again.
+    pub(crate) fn walk_workspace(&self) -> Result<(Tree, Vec<WalkNote>), AgentError> {
+        let mut stats = self.stats.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept_at = self.slot_dir().join("workspace-stats");
+        let cache = stats.get_or_insert_with(|| {
+            std::fs::read(&kept_at).map(|bytes| StatCache::from_bytes(&bytes)).unwrap_or_default()
+        });
+        let walked = walk(&self.parts.workspace, cache, &WalkLimits::default())?;
+        // A lost cache costs time, nothing else.
+        if std::fs::create_dir_all(self.slot_dir()).is_ok() {
+            let _ = std::fs::write(&kept_at, cache.to_bytes());
+        }
+        Ok((walked.tree, walked.notes))
+    }
+
+    /// A tree with its manifest kept.
+    pub(crate) fn keep_tree(&self, tree: &Tree) -> Result<TreeRef, AgentError> {
+        Ok(TreeRef { id: tree.id(), manifest: self.keep(tree)? })
+    }
+
+    /// The tree a reference names; its entries must give its name.
+    pub(crate) fn tree_of(&self, tree: TreeRef) -> Result<Tree, AgentError> {
+        let entries: Tree = self.kept("a tree", tree.manifest)?;
+        if entries.id() != tree.id {
+            return Err(AgentError::Blob {
+                what: "a tree",
+                why: "its entries do not give its name".to_owned(),
+            });
+        }
+        Ok(entries)
+    }
+
+    /// The changes of a branch.
+    pub(crate) fn changes_of(&self, branch: &Branch) -> Result<Vec<Change>, AgentError> {
+        branch.changes.map_or(Ok(Vec::new()), |changes| self.kept("a branch's changes", changes))
+    }
+
+    /// The tree a branch comes to.
+    pub(crate) fn branch_tree(&self, branch: &Branch) -> Result<Tree, AgentError> {
+        let tree = self.tree_of(branch.base)?.with(&self.changes_of(branch)?);
+        if tree.id() != branch.tree {
+            return Err(AgentError::Blob {
+                what: "a branch",
+                why: "it does not come to its tree".to_owned(),
+            });
+        }
+        Ok(tree)
+    }
+
+    /// Where bytes are looked for.
+    pub(crate) fn sources(&self) -> Sources {
+        Sources {
+            memory: Default::default(),
+            blobs: self.parts.blobs.clone(),
+            folders: vec![self.parts.workspace.clone(), self.slot_dir().join("tree")],
+        }
+    }
+
+    /// The files of a branch.
+    pub(crate) fn branch_files(&self, branch: &Branch) -> Result<TreeFiles, AgentError> {
+        Ok(TreeFiles::new(self.branch_tree(branch)?, self.sources()))
+    }
+
+    /// The outcome for an effect whose base the user has changed.
+    pub(crate) fn moved_head(&self) -> Result<Ended, AgentError> {
+        let (tree, _) = self.walk_workspace()?;
+        Ok(Ended::BaseMoved { head: self.keep_tree(&tree)?, changed: Vec::new(), more: 1 })
+    }
+
+    /// The outcome for a publication that found the workspace at `now` instead of at `base`.
+    pub(crate) fn base_moved(&self, base: &Tree, now: &Tree) -> Result<Ended, AgentError> {
+        let changes = base.changes_to(now);
+        let more = changes.len().saturating_sub(LISTED) as u64;
+        let changed = changes.into_iter().take(LISTED).map(|change| change.path).collect();
+        Ok(Ended::BaseMoved { head: self.keep_tree(now)?, changed, more })
+    }
+}

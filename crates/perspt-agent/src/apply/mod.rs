@@ -1,0 +1,8 @@
+//! Applying a bundle to a branch, in memory: every operation is checked before any file is written, and
+//! the result is a list of changes or a list of reasons. Nothing here touches a disk.
+
+mod operations;
+mod scope;
+
+pub use operations::{Applied, apply};
+pub use scope::WriteScope;

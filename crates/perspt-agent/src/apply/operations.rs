@@ -1,0 +1,204 @@
+//! The five operations.
+
+use std::collections::BTreeMap;
+
+use flickzeug::{ApplyConfig, Diff, FuzzyConfig, HunkRangeStrategy, LineEndHandling, ParserConfig, Patch};
+use perspt_core::bundle::{Artifact, Bundle};
+use perspt_core::hash::Sha;
+use perspt_core::path::RelPath;
+use perspt_core::tree::{Entry, EntryKind};
+use perspt_lang::plugin::Files;
+use perspt_policy::bounds::Bounds;
+
+use super::scope::{Touch, WriteScope};
+
+/// The largest file a tree may get by an answer.
+const FILE_CAP: usize = 5 * 1024 * 1024;
+
+/// What a bundle comes to: the new text of each path it touched, `None` where the path is gone.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Applied {
+    /// By path.
+    pub files: BTreeMap<RelPath, Option<(EntryKind, String)>>,
+    /// Renames, for people.
+    pub moved: Vec<(RelPath, RelPath)>,
+}
+
+impl Applied {
+    /// The entry a written file has in the new tree.
+    pub fn entry(kind: EntryKind, text: &str) -> Entry {
+        Entry { kind, hash: Sha::of(text.as_bytes()), size: text.len() as u64 }
+    }
+}
+
+/// Applies a bundle over `files`. On any fault nothing is applied and every fault is told.
+pub fn apply(
+    bundle: &Bundle,
+    files: &dyn Files,
+    bounds: &Bounds<'_>,
+    scope: &WriteScope<'_>,
+) -> Result<Applied, Vec<String>> {
+    let mut work = Working { files, bounds, scope, applied: Applied::default() };
+    let mut faults = Vec::new();
+    for (index, artifact) in bundle.artifacts.iter().enumerate() {
+        if let Err(fault) = work.one(artifact) {
+            faults.push(format!("artifact {}: {fault}", index + 1));
+        }
+    }
+    if faults.is_empty() { Ok(work.applied) } else { Err(faults) }
+}
+
+struct Working<'a> {
+    files: &'a dyn Files,
+    bounds: &'a Bounds<'a>,
+    scope: &'a WriteScope<'a>,
+    applied: Applied,
+}
+
+impl Working<'_> {
+    fn one(&mut self, artifact: &Artifact) -> Result<(), String> {
+        match artifact {
+            Artifact::Write { path, content } => {
+                let path = self.allowed(path, Touch::Write)?;
+                let kind = self.kind(&path).unwrap_or(EntryKind::File);
+                self.put(path, kind, content.clone())
+            }
+            Artifact::Edit { path, find, replace } => {
+                let path = self.allowed(path, Touch::Write)?;
+                let (kind, text) = self.current(&path)?;
+                let edited = edit(&path, &text, find, replace)?;
+                self.put(path, kind, edited)
+            }
+            Artifact::Diff { path, patch } => {
+                let path = self.allowed(path, Touch::Write)?;
+                let (kind, text) = self.current(&path)?;
+                let patched = patch_text(&path, &text, patch)?;
+                self.put(path, kind, patched)
+            }
+            Artifact::Delete { path } => {
+                let path = self.allowed(path, Touch::Remove)?;
+                self.current(&path)?;
+                self.applied.files.insert(path, None);
+                Ok(())
+            }
+            Artifact::Move { from, to } => {
+                let from = self.allowed(from, Touch::Remove)?;
+                let to = self.allowed(to, Touch::Write)?;
+                let (kind, text) = self.current(&from)?;
+                if self.kind(&to).is_some() {
+                    return Err(format!("`{to}` is already there"));
+                }
+                self.applied.files.insert(from.clone(), None);
+                self.applied.moved.push((from, to.clone()));
+                self.put(to, kind, text)
+            }
+        }
+    }
+
+    fn allowed(&self, words: &str, touch: Touch) -> Result<RelPath, String> {
+        let path = self.bounds.check(words).map_err(|refusal| refusal.to_string())?;
+        self.scope.check(&path, touch)?;
+        Ok(path)
+    }
+
+    fn kind(&self, path: &RelPath) -> Option<EntryKind> {
+        match self.applied.files.get(path) {
+            Some(now) => now.as_ref().map(|(kind, _)| *kind),
+            None => self.files.tree().entries.get(path).map(|entry| entry.kind),
+        }
+    }
+
+    fn current(&self, path: &RelPath) -> Result<(EntryKind, String), String> {
+        if let Some(now) = self.applied.files.get(path) {
+            return now.clone().ok_or_else(|| format!("`{path}` was removed by an artifact before this one"));
+        }
+        let kind = self.kind(path).ok_or_else(|| format!("`{path}` does not exist"))?;
+        let text =
+            self.files.text(path).ok_or_else(|| format!("`{path}` is not a text file that can be edited"))?;
+        Ok((kind, text))
+    }
+
+    fn put(&mut self, path: RelPath, kind: EntryKind, text: String) -> Result<(), String> {
+        if text.len() > FILE_CAP {
+            return Err(format!("`{path}` would have {} bytes; {FILE_CAP} is the most", text.len()));
+        }
+        self.applied.files.insert(path, Some((kind, text)));
+        Ok(())
+    }
+}
+
+fn edit(path: &RelPath, text: &str, find: &str, replace: &str) -> Result<String, String> {
+    if find.is_empty() {
+        return Err(format!("`find` is empty in the edit of `{path}`"));
+    }
+    let crlf = text.contains("\r\n") && !find.contains('\r') && find.contains('\n');
+    let (find, replace) = if crlf {
+        (find.replace('\n', "\r\n"), replace.replace('\n', "\r\n"))
+    } else {
+        (find.to_owned(), replace.to_owned())
+    };
+    match text.matches(&find).count() {
+        1 => Ok(text.replacen(&find, &replace, 1)),
+        0 => Err(format!("`find` does not occur in `{path}`; it begins with `{}`", excerpt(&find))),
+        many => Err(format!("`find` occurs {many} times in `{path}`; it must occur exactly once")),
+    }
+}
+
+fn excerpt(text: &str) -> String {
+    text.lines().find(|line| !line.trim().is_empty()).unwrap_or("").chars().take(80).collect()
+}
+
+/// Applies a unified diff of one file. Line numbers and counts are not believed; content is.
+fn patch_text(path: &RelPath, text: &str, patch: &str) -> Result<String, String> {
+    let patch = with_headers(path, patch);
+    let config = ParserConfig { hunk_strategy: HunkRangeStrategy::Recount, ..ParserConfig::default() };
+    let parsed = Patch::from_str_with_config(&patch, config)
+        .map_err(|error| format!("the patch of `{path}` cannot be read: {error}"))?;
+    let hunks: usize = parsed.diffs().iter().map(|diff| diff.hunks().len()).sum();
+    let [diff] = parsed.diffs() else {
+        return Err(format!(
+            "the patch of `{path}` must be of that one file; it has {} parts",
+            parsed.diffs().len()
+        ));
+    };
+    if hunks == 0 || hunks != hunk_headers(&patch) {
+        return Err(format!(
+            "the patch of `{path}` has no hunk that can be read (`@@ -line,count +line,count @@`)"
+        ));
+    }
+    apply_hunks(path, text, diff)
+}
+
+fn hunk_headers(patch: &str) -> usize {
+    patch.lines().filter(|line| line.starts_with("@@")).count()
+}
+
+fn apply_hunks(path: &RelPath, text: &str, diff: &Diff<'_, str>) -> Result<String, String> {
+    let config = ApplyConfig {
+        line_end_strategy: LineEndHandling::KeepOriginal,
+        fuzzy_config: FuzzyConfig {
+            max_fuzz: 0,
+            ignore_whitespace: false,
+            ignore_case: false,
+            similarity_threshold: 1.0,
+        },
+    };
+    flickzeug::apply_with_config(text, diff, &config).map(|(patched, _)| patched).map_err(|error| {
+        let hunk = error.hunk_index();
+        let wanted: String = error.hunk_content().chars().take(600).collect();
+        format!(
+            "hunk {hunk} of the patch of `{path}` does not apply: its context is not in the file:\n{wanted}"
+        )
+    })
+}
+
+/// Models leave the `---` and `+++` lines out; the path is stated beside the patch anyway.
+fn with_headers(path: &RelPath, patch: &str) -> String {
+    let body_at = patch.find("@@").unwrap_or(0);
+    let body = if patch[..body_at].contains("--- ") || body_at == 0 && !patch.starts_with("@@") {
+        patch.to_owned()
+    } else {
+        format!("--- a/{path}\n+++ b/{path}\n{}", &patch[body_at..])
+    };
+    if body.ends_with('\n') { body } else { format!("{body}\n") }
+}

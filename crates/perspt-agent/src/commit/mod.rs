@@ -1,0 +1,96 @@
+//! Committing: the only way into the user's tree is a tree with a proof made of readings of that tree.
+
+use perspt_core::effect::Branch;
+use perspt_core::energy::{StabilityProof, prove};
+use perspt_core::event::{Commit, Ended, merkle};
+use perspt_core::ids::{BlobId, EffectId, NodeId};
+use perspt_core::reading::{Reading, StageId};
+use perspt_core::state::{Node, SessionState};
+use perspt_core::tree::Change;
+use perspt_store::publish::{Publication, Published, publish};
+use serde_json::value::to_raw_value;
+
+use crate::AgentError;
+use crate::actor::{Actor, Halt};
+
+impl Actor {
+    pub(crate) fn publish(
+        &self,
+        id: EffectId,
+        state: &SessionState,
+        node: Option<&NodeId>,
+        branch: &Branch,
+        evidence: &[BlobId],
+        required: &[StageId],
+    ) -> Result<Ended, Halt> {
+        let Some(node) = node.and_then(|id| state.nodes.get(id)) else { return Err(Halt::Cancelled) };
+        let base = self.tree_of(branch.base)?;
+        let (now, _) = self.walk_workspace()?;
+        if now.id() != branch.base.id {
+            return Ok(self.base_moved(&base, &now)?);
+        }
+        let readings: Vec<(BlobId, Reading)> = evidence
+            .iter()
+            .map(|blob| Ok((*blob, self.kept("a reading", *blob)?)))
+            .collect::<Result<_, AgentError>>()?;
+        let weights = state.settings().weights;
+        let proof = prove(branch.tree, &readings, required, &weights).map_err(|error| {
+            AgentError::Stuck(format!("a node was to be published without a proof: {error}"))
+        })?;
+        let changes = self.changes_of(branch)?;
+        let commit = commit_record(state, node, branch, &changes, &proof);
+        let head = self.keep_tree(&self.branch_tree(branch)?)?;
+        self.publish_proved(id, state, changes, commit, head, &proof)
+    }
+
+    fn publish_proved(
+        &self,
+        id: EffectId,
+        state: &SessionState,
+        changes: Vec<Change>,
+        commit: Commit,
+        head: perspt_core::effect::TreeRef,
+        proof: &StabilityProof,
+    ) -> Result<Ended, Halt> {
+        assert_eq!(proof.tree(), head.id, "BUG: the proof is of another tree than the one to be published");
+        let outcome = Ended::Published { commit: Box::new(commit), head };
+        let record = to_raw_value(&outcome)
+            .map_err(|error| AgentError::Blob { what: "a commit record", why: error.to_string() })?;
+        let session = state.meta.as_ref().map(|meta| meta.session.clone()).ok_or(AgentError::NeverBegun)?;
+        let workspace = self.parts.workspace.clone();
+        let publication = Publication { session, effect: id, workspace, changes, record };
+        match publish(&self.parts.home, &self.parts.lease, &publication)? {
+            Published::Done => Ok(outcome),
+            Published::BaseMoved { .. } => Err(Halt::BaseMoved),
+        }
+    }
+}
+
+fn commit_record(
+    state: &SessionState,
+    node: &Node,
+    branch: &Branch,
+    changes: &[Change],
+    proof: &StabilityProof,
+) -> Commit {
+    let tests_changed = match &node.work {
+        perspt_core::state::Work::Stable(candidate) => candidate.diff.tests_changed,
+        _ => 0,
+    };
+    Commit {
+        node: node.spec.id.clone(),
+        goal: node.spec.goal.clone(),
+        class: node.spec.node_class,
+        parent: state.parent,
+        merkle: merkle(changes),
+        base: branch.base.id,
+        tree: branch.tree,
+        artifacts: changes.to_vec(),
+        energy: proof.energy().clone(),
+        retries: node.corrections,
+        evidence: proof.evidence().to_vec(),
+        prompt: node.prompt,
+        model: state.meta.as_ref().map(|meta| meta.model.clone()).unwrap_or_default(),
+        tests_changed,
+    }
+}

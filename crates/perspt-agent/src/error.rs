@@ -1,0 +1,60 @@
+//! What can go wrong outside any answer, reading or decision.
+
+use perspt_core::event::Trouble;
+use perspt_sandbox::SandboxError;
+use perspt_sandbox::slot::{SlotError, WalkError};
+use perspt_store::StoreError;
+
+/// A failure of perspt or of the machine under it.
+#[derive(Debug, thiserror::Error)]
+pub enum AgentError {
+    /// Log, blobs, journal, locks.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The runner.
+    #[error(transparent)]
+    Sandbox(#[from] SandboxError),
+    /// The slot.
+    #[error(transparent)]
+    Slot(#[from] SlotError),
+    /// The workspace cannot be read.
+    #[error(transparent)]
+    Walk(#[from] WalkError),
+    /// A blob does not hold what its event says.
+    #[error("the blob of {what} cannot be read: {why}")]
+    Blob {
+        /// What it should hold.
+        what: &'static str,
+        /// Why it does not.
+        why: String,
+    },
+    /// The log holds an event that this program is too old for.
+    #[error(
+        "the session was written by a newer perspt: record {seq} has schema {found}, this one knows {known}"
+    )]
+    TooNew {
+        /// Which record.
+        seq: u64,
+        /// Its schema.
+        found: u32,
+        /// The latest this program knows.
+        known: u32,
+    },
+    /// The log holds a record of our schema that is no event.
+    #[error("record {seq} of the session is not an event: {why}")]
+    BadEvent {
+        /// Which record.
+        seq: u64,
+        /// Why.
+        why: String,
+    },
+    /// The session has no first event: it never began.
+    #[error("the session has no events: it was never begun")]
+    NeverBegun,
+    /// The model cannot be asked, and nothing was recorded.
+    #[error("{}: {}", .0.what, .0.why)]
+    NotReady(Trouble),
+    /// Nothing is running, nothing is due and the session has not ended.
+    #[error("BUG: the session has nothing to do and has not ended ({0})")]
+    Stuck(String),
+}

@@ -1,0 +1,6 @@
+//! Before planning: what the workspace holds, which tools work, what must be fetched. Read-only.
+
+mod detect;
+mod probe;
+
+pub use probe::{Probed, try_tools};

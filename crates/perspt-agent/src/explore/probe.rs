@@ -1,0 +1,166 @@
+//! Which tools work: each is run on a small project of ours. And what has to be fetched.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use perspt_core::effect::{Branch, TreeRef};
+use perspt_core::event::{Ended, MissingTool, RootRef, RootStages, StageTool};
+use perspt_core::stage::StepEnd;
+use perspt_core::state::SessionState;
+use perspt_lang::plugin::{Files, Machine, Plugin, Probe, ToolState, Tools};
+use perspt_sandbox::{Cancel, Runner};
+use serde::{Deserialize, Serialize};
+
+use crate::AgentError;
+use crate::actor::{Actor, Bench, Floor, Halt, shown};
+
+/// Everything the probes saw, kept for later stages and resumes.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Probed {
+    /// The tools of each plugin.
+    pub tools: BTreeMap<String, Tools>,
+}
+
+impl Actor {
+    pub(crate) async fn probe(&self, state: &SessionState, cancel: &Cancel) -> Result<Ended, Halt> {
+        let Some(branch) = state.head_branch() else { return Err(Halt::BaseMoved) };
+        let files = self.branch_files(&branch)?;
+        let mut probed = Probed::default();
+        let mut lines = Vec::new();
+        let mut bench = self.bench().await?;
+        let roots = self.roots(state, &files);
+        let timeout = Duration::from_millis(state.settings().probe_timeout_ms);
+        for root in &roots {
+            let Some(plugin) = self.plugin(&root.plugin) else { continue };
+            if probed.tools.contains_key(plugin.name()) {
+                continue;
+            }
+            let mut tools = Tools::new();
+            for probe in plugin.probes(&self.parts.machine) {
+                let seen = run_probe(&mut bench, plugin, &probe, timeout, cancel).await?;
+                lines.push(line(&probe.tool, &seen));
+                tools.insert(probe.tool.clone(), seen);
+            }
+            probed.tools.insert(plugin.name().to_owned(), tools);
+        }
+        bench.reset_tmp()?;
+        let stages = roots.iter().map(|root| self.root_stages(root, &probed, &files)).collect();
+        let confinement = self.parts.runner.what_can_be_had().await.map_err(AgentError::from)?;
+        let detail = self.keep(&probed)?;
+        Ok(Ended::Probed { roots: stages, tools: lines, confinement: shown(&confinement), detail })
+    }
+
+    fn root_stages(&self, root: &perspt_core::stage::Root, probed: &Probed, files: &dyn Files) -> RootStages {
+        let reference = RootRef { dir: root.dir.clone(), plugin: root.plugin.clone() };
+        let mut stages = Vec::new();
+        let mut missing = Vec::new();
+        for stage in self.stages_of(root, probed, files) {
+            match stage {
+                Ok(stage) => {
+                    stages.push(StageTool { kind: stage.kind, tool: stage.tool, required: stage.required });
+                }
+                Err(lack) => {
+                    missing.push(MissingTool { tool: lack.tool, why: lack.why, install: lack.install });
+                }
+            }
+        }
+        RootStages { root: reference, stages, missing }
+    }
+
+    /// The stages of a root, as its plugin describes them with the tools that work.
+    pub(crate) fn stages_of(
+        &self,
+        root: &perspt_core::stage::Root,
+        probed: &Probed,
+        files: &dyn Files,
+    ) -> Vec<Result<perspt_core::stage::Stage, perspt_lang::plugin::NoTool>> {
+        let none = Tools::new();
+        let tools = probed.tools.get(&root.plugin.0).unwrap_or(&none);
+        match self.plugin(&root.plugin) {
+            Some(plugin) => plugin.stages(root, files, &self.parts.machine, tools),
+            None => vec![],
+        }
+    }
+
+    /// What the probes saw.
+    pub(crate) fn probed(&self, state: &SessionState) -> Result<Probed, AgentError> {
+        state.probe_detail.map_or(Ok(Probed::default()), |blob| self.kept("the probes", blob))
+    }
+
+    /// Brings what the lock files name onto the machine, without running any of it.
+    pub(crate) async fn fetch(
+        &self,
+        state: &SessionState,
+        tree: TreeRef,
+        cancel: &Cancel,
+    ) -> Result<Ended, Halt> {
+        let branch = Branch { base: tree, changes: None, tree: tree.id };
+        let files = self.branch_files(&branch)?;
+        let mut bench = self.bench().await?;
+        let timeout = Duration::from_millis(state.settings().stage_timeout_ms);
+        for root in self.roots(state, &files) {
+            let step = self.plugin(&root.plugin).and_then(|plugin| plugin.fetch(&root, &files));
+            let Some(step) = step else { continue };
+            bench.lay(files.tree(), &self.sources())?;
+            // What could not be fetched shows in the baseline, with the compiler's own words.
+            bench.run("fetch", &step, timeout, cancel).await?;
+            bench.recheck()?;
+        }
+        Ok(Ended::Fetched { runs: std::mem::take(&mut bench.runs) })
+    }
+}
+
+/// Tries every tool of every plugin in a place of its own, for people who want to know what works.
+pub async fn try_tools(
+    dir: &Path,
+    workspace: &Path,
+    runner: &Runner,
+    machine: &Machine,
+    env: &BTreeMap<String, String>,
+    timeout: Duration,
+) -> Result<Vec<(&'static str, String, ToolState)>, AgentError> {
+    let plugins = perspt_lang::plugins();
+    let mut bench = Bench::own(Floor { runner, env, workspace }, dir, plugins)?;
+    let cancel = Cancel::new();
+    let mut seen = Vec::new();
+    for plugin in plugins {
+        for probe in plugin.probes(machine) {
+            match run_probe(&mut bench, *plugin, &probe, timeout, &cancel).await {
+                Ok(state) => seen.push((plugin.name(), probe.tool, state)),
+                Err(Halt::Broke(error)) => return Err(error),
+                Err(Halt::Cancelled | Halt::BaseMoved) => {}
+            }
+        }
+    }
+    bench.reset_tmp()?;
+    Ok(seen)
+}
+
+async fn run_probe(
+    bench: &mut Bench<'_>,
+    plugin: &'static dyn Plugin,
+    probe: &Probe,
+    timeout: Duration,
+    cancel: &Cancel,
+) -> Result<ToolState, Halt> {
+    let folder = bench.probe_folder(&format!("{}-{}", plugin.name(), probe.tool), &probe.files)?;
+    let mut outputs = Vec::new();
+    for step in &probe.steps {
+        let output = bench.run_in(&folder, "probe", step, timeout, cancel).await?;
+        let hung = output.end == StepEnd::TimedOut;
+        outputs.push(output);
+        if hung {
+            break;
+        }
+    }
+    Ok(plugin.read_probe(probe, &outputs))
+}
+
+fn line(tool: &str, state: &ToolState) -> String {
+    match state {
+        ToolState::Works { version } => format!("{tool}: {version}"),
+        ToolState::Missing { why, .. } => format!("{tool}: missing ({why})"),
+        ToolState::Broken { why, .. } => format!("{tool}: broken ({why})"),
+    }
+}

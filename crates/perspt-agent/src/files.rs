@@ -1,0 +1,119 @@
+//! The files of a tree, wherever their bytes are: in the session's blobs, in the workspace, or in the
+//! slot. Every byte that is handed out has the hash its entry says.
+
+use std::collections::BTreeMap;
+use std::io::{self, Cursor, Read};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use perspt_core::hash::Sha;
+use perspt_core::ids::BlobId;
+use perspt_core::path::RelPath;
+use perspt_core::tree::{Entry, EntryKind, Tree};
+use perspt_lang::plugin::Files;
+use perspt_sandbox::slot::{Contents, Folder};
+use perspt_store::Blobs;
+
+/// The largest file that is ever read as text.
+pub const TEXT_CAP: u64 = 5 * 1024 * 1024;
+
+/// Where bytes may be found, in the order they are looked for.
+#[derive(Clone)]
+pub struct Sources {
+    /// Files that exist only in memory: plants.
+    pub memory: BTreeMap<Sha, Vec<u8>>,
+    /// The session's blobs.
+    pub blobs: Blobs,
+    /// The workspace and the slot's tree.
+    pub folders: Vec<PathBuf>,
+}
+
+impl Sources {
+    fn folder_bytes(&self, path: &RelPath, entry: &Entry) -> Option<Vec<u8>> {
+        self.folders.iter().find_map(|folder| {
+            let mut bytes = Vec::new();
+            Folder::new(folder).open(path, entry).ok()?.read_to_end(&mut bytes).ok()?;
+            (Sha::of(&bytes) == entry.hash).then_some(bytes)
+        })
+    }
+
+    /// The bytes of an entry; `None` where nobody has them any more.
+    pub fn bytes(&self, path: &RelPath, entry: &Entry) -> Option<Vec<u8>> {
+        if let Some(bytes) = self.memory.get(&entry.hash) {
+            return Some(bytes.clone());
+        }
+        self.blobs.get(BlobId(entry.hash)).ok().or_else(|| self.folder_bytes(path, entry))
+    }
+}
+
+impl Contents for Sources {
+    fn open(&self, path: &RelPath, entry: &Entry) -> io::Result<Box<dyn Read>> {
+        if let Some(bytes) = self.memory.get(&entry.hash) {
+            return Ok(Box::new(Cursor::new(bytes.clone())));
+        }
+        if self.blobs.exists(BlobId(entry.hash)).unwrap_or(false) {
+            let bytes = self.blobs.get(BlobId(entry.hash)).map_err(io::Error::other)?;
+            return Ok(Box::new(Cursor::new(bytes)));
+        }
+        // The first folder is streamed unread: what is laid down is hashed on the way. Only where it no
+        // longer has the entry's size is the next one tried.
+        for folder in &self.folders {
+            let place = folder.join(path.as_str());
+            let fits = place.symlink_metadata().is_ok_and(|meta| meta.len() == entry.size);
+            if fits && let Ok(reader) = Folder::new(folder).open(path, entry) {
+                return Ok(reader);
+            }
+        }
+        Err(io::ErrorKind::NotFound.into())
+    }
+}
+
+/// A tree with its bytes at hand, read once and kept while this lives.
+pub struct TreeFiles {
+    tree: Tree,
+    sources: Sources,
+    texts: Mutex<BTreeMap<RelPath, Option<String>>>,
+}
+
+impl TreeFiles {
+    /// The files of `tree`.
+    pub fn new(tree: Tree, sources: Sources) -> TreeFiles {
+        TreeFiles { tree, sources, texts: Mutex::default() }
+    }
+}
+
+impl Files for TreeFiles {
+    fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    fn text(&self, path: &RelPath) -> Option<String> {
+        if let Some(text) = self.texts.lock().unwrap_or_else(PoisonError::into_inner).get(path) {
+            return text.clone();
+        }
+        let entry = self.tree.entries.get(path)?;
+        let readable = entry.kind != EntryKind::Symlink && entry.size <= TEXT_CAP;
+        let text = readable
+            .then(|| self.sources.bytes(path, entry))
+            .flatten()
+            .and_then(|bytes| String::from_utf8(bytes).ok());
+        self.texts.lock().unwrap_or_else(PoisonError::into_inner).insert(path.clone(), text.clone());
+        text
+    }
+}
+
+/// The ignore files of a tree, by the folder they lie in.
+pub fn ignore_files(files: &dyn Files) -> Vec<(RelPath, String)> {
+    files
+        .tree()
+        .entries
+        .keys()
+        .filter(|path| path.name() == ".gitignore")
+        .filter_map(|path| Some((path.parent()?, files.text(path)?)))
+        .collect()
+}
+
+/// Whether a path exists in the workspace, without following links.
+pub fn exists(workspace: &Path, path: &RelPath) -> bool {
+    workspace.join(path.as_str()).symlink_metadata().is_ok()
+}

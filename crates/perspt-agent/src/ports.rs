@@ -1,0 +1,116 @@
+//! The ports between the loop and the world. Tests put a wrapper around them to stop a session at any
+//! point; the product has no hook of its own.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use perspt_core::effect::Effect;
+use perspt_core::event::{Decision, Ended, Event, SCHEMA, Trouble};
+use perspt_core::ids::{EffectId, Millis};
+use perspt_core::state::{SessionState, Wanted};
+use perspt_sandbox::Cancel;
+use perspt_store::{LogWriter, Stamp};
+
+use crate::AgentError;
+
+/// A future behind a trait object.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Where events go. An append is on disk before it returns.
+pub trait Journal {
+    /// Appends one event.
+    fn append(&mut self, at: Millis, event: &Event) -> Result<Stamp, AgentError>;
+}
+
+impl Journal for LogWriter {
+    fn append(&mut self, at: Millis, event: &Event) -> Result<Stamp, AgentError> {
+        Ok(LogWriter::append(self, at, SCHEMA, event)?)
+    }
+}
+
+/// What carrying an effect out gives: facts to be recorded first, and its one outcome.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Acted {
+    /// Recorded before the outcome.
+    pub facts: Vec<Event>,
+    /// The outcome.
+    pub outcome: Ended,
+}
+
+impl From<Ended> for Acted {
+    fn from(outcome: Ended) -> Acted {
+        Acted { facts: Vec::new(), outcome }
+    }
+}
+
+/// Who carries effects out.
+pub trait Act: Send + Sync {
+    /// Whether the effect can be begun at all; asked before its start is recorded.
+    fn ready(&self, effect: &Effect, state: &SessionState) -> Result<(), Trouble>;
+
+    /// Carries it out. A failure that is nobody's answer is the outcome [`Ended::Broke`].
+    fn act(
+        self: Arc<Self>,
+        id: EffectId,
+        wanted: Wanted,
+        state: Arc<SessionState>,
+        cancel: Cancel,
+    ) -> BoxFuture<'static, Acted>;
+
+    /// Told once the outcome is on disk.
+    fn recorded(&self, effect: &Effect, outcome: &Ended) -> Result<(), AgentError>;
+}
+
+/// The clock.
+pub trait Clock: Send + Sync {
+    /// Now.
+    fn now(&self) -> Millis;
+}
+
+/// The machine's clock.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> Millis {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        Millis(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+    }
+}
+
+/// Someone asks the session to stop.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Interrupt {
+    /// Ctrl-C: the first pauses, the second aborts.
+    Signal,
+    /// An abort from another terminal; the name is given back once it is recorded.
+    Abort {
+        /// From where.
+        by: String,
+        /// The message's name in the inbox.
+        message: String,
+    },
+}
+
+/// Where requests to stop come from.
+pub trait Interrupts: Send {
+    /// The next one; pending for ever where none comes.
+    fn next(&mut self) -> BoxFuture<'_, Interrupt>;
+    /// It is recorded.
+    fn recorded(&mut self, interrupt: &Interrupt) -> Result<(), AgentError>;
+}
+
+/// Who sees what happens: every record, with the state after it.
+pub trait View {
+    /// One record was appended.
+    fn saw(&mut self, stamp: &Stamp, at: Millis, event: &Event, state: &SessionState);
+}
+
+/// Who answers questions.
+pub trait Console: Send + Sync {
+    /// Asks the person whether the plan may be worked on.
+    fn approve_plan<'a>(&'a self, state: &'a SessionState) -> BoxFuture<'a, Decision>;
+    /// A piece of the model's answer, as it streams. For progress only.
+    fn streamed(&self, bytes: usize);
+}

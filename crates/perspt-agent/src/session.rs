@@ -1,0 +1,124 @@
+//! The loop, on one screen: append what is due, start what is wanted, append each outcome before acting
+//! on it. Resume is the same call; pause and abort are effects no longer wanted.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use perspt_core::effect::Effect;
+use perspt_core::event::{Ended, Event};
+use perspt_core::ids::EffectId;
+use perspt_core::state::{SessionState, Stop};
+use perspt_sandbox::Cancel;
+use tokio::task::JoinSet;
+
+use crate::AgentError;
+use crate::ports::{Act, Acted, Clock, Interrupt, Interrupts, Journal, View};
+
+/// What the loop works with.
+pub struct Session<'a> {
+    /// Where events go.
+    pub journal: &'a mut dyn Journal,
+    /// The fold of everything in the log.
+    pub state: SessionState,
+    /// Who carries effects out.
+    pub act: Arc<dyn Act>,
+    /// The clock.
+    pub clock: &'a dyn Clock,
+    /// Requests to stop.
+    pub interrupts: &'a mut dyn Interrupts,
+    /// Who sees what happens.
+    pub view: &'a mut dyn View,
+}
+
+/// Runs a session to its end. The state's `end` says how it ended.
+pub async fn run(mut session: Session<'_>) -> Result<SessionState, AgentError> {
+    let mut running: BTreeMap<EffectId, (Effect, Cancel)> = BTreeMap::new();
+    let mut tasks: JoinSet<(EffectId, Acted)> = JoinSet::new();
+    let result = drive(&mut session, &mut running, &mut tasks).await;
+    for (_, cancel) in running.values() {
+        cancel.cancel();
+    }
+    while tasks.join_next().await.is_some() {}
+    result.map(|()| session.state)
+}
+
+async fn drive(
+    session: &mut Session<'_>,
+    running: &mut BTreeMap<EffectId, (Effect, Cancel)>,
+    tasks: &mut JoinSet<(EffectId, Acted)>,
+) -> Result<(), AgentError> {
+    loop {
+        while let Some(event) = session.state.due(session.clock.now()) {
+            session.record(&event)?;
+        }
+        if session.state.end.is_some() {
+            return Ok(());
+        }
+        let now = session.clock.now();
+        let wanted = session.state.wanted(now);
+        for (id, (_, cancel)) in running.iter() {
+            if !wanted.contains_key(id) {
+                cancel.cancel();
+            }
+        }
+        for (id, wanted) in wanted {
+            if running.contains_key(&id) {
+                continue;
+            }
+            session.act.ready(&wanted.effect, &session.state).map_err(AgentError::NotReady)?;
+            let (key, effect) = (wanted.key.clone(), wanted.effect.clone());
+            session.record(&Event::EffectStarted { id, key, effect: effect.clone() })?;
+            let cancel = Cancel::new();
+            let task = session.act.clone().act(id, wanted, Arc::new(session.state.clone()), cancel.clone());
+            running.insert(id, (effect, cancel));
+            tasks.spawn(async move { (id, task.await) });
+        }
+        let wake = session.state.next_wake(now).map(|at| Duration::from_millis(at.since(now)));
+        if running.is_empty() && wake.is_none() && session.state.due(session.clock.now()).is_none() {
+            return Err(AgentError::Stuck(format!("{:?}", session.state.planning.work)));
+        }
+        tokio::select! {
+            Some(done) = tasks.join_next() => {
+                let (id, acted) = done.map_err(|error| AgentError::Stuck(error.to_string()))?;
+                for fact in &acted.facts {
+                    session.record(fact)?;
+                }
+                session.record(&Event::EffectEnded { id, outcome: acted.outcome.clone() })?;
+                if let Some((effect, _)) = running.remove(&id) {
+                    session.act.recorded(&effect, &acted.outcome)?;
+                }
+            }
+            interrupt = session.interrupts.next() => session.interrupted(&interrupt)?,
+            () = tokio::time::sleep(wake.unwrap_or_default()), if wake.is_some() => {}
+        }
+    }
+}
+
+impl Session<'_> {
+    fn record(&mut self, event: &Event) -> Result<(), AgentError> {
+        let at = self.clock.now().max(self.state.last_at);
+        let stamp = self.journal.append(at, event)?;
+        self.state.apply(at, event);
+        self.view.saw(&stamp, at, event, &self.state);
+        Ok(())
+    }
+
+    fn interrupted(&mut self, interrupt: &Interrupt) -> Result<(), AgentError> {
+        let event = match (interrupt, self.state.stop) {
+            (Interrupt::Signal, Stop::No) => Event::PauseAsked,
+            (Interrupt::Signal, Stop::Pause | Stop::Abort) => {
+                Event::AbortAsked { by: "this terminal".to_owned() }
+            }
+            (Interrupt::Abort { by, .. }, _) => Event::AbortAsked { by: by.clone() },
+        };
+        self.record(&event)?;
+        self.interrupts.recorded(interrupt)
+    }
+}
+
+/// Records the end of effects that were begun by a process that is gone. A publication is settled by its
+/// journal before this is called.
+pub fn lost(state: &SessionState) -> Vec<Event> {
+    state.in_flight.keys().map(|id| Event::EffectEnded { id: *id, outcome: Ended::Lost }).collect()
+}

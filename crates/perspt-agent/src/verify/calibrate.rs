@@ -1,0 +1,90 @@
+//! Calibration: a sensor that cannot see a planted error is not a sensor. The plant is a branch of its
+//! own; its readings prove nothing else, and laying out the next branch undoes it.
+
+use perspt_core::effect::Branch;
+use perspt_core::event::{Calibration, Ended};
+use perspt_core::hash::{Sha, ShaBuilder};
+use perspt_core::ids::BlobId;
+use perspt_core::reading::{Reading, StageId};
+use perspt_core::state::SessionState;
+use perspt_core::tree::{EntryKind, Tree};
+use perspt_lang::plugin::Plant;
+use perspt_sandbox::Cancel;
+
+use crate::actor::{Actor, Bench, Halt};
+use crate::apply::Applied;
+use crate::files::{Sources, TreeFiles};
+
+impl Actor {
+    pub(crate) async fn calibrate(
+        &self,
+        state: &SessionState,
+        branch: &Branch,
+        stage: &StageId,
+        reading: BlobId,
+        cancel: &Cancel,
+    ) -> Result<Ended, Halt> {
+        let tree = self.branch_tree(branch)?;
+        let files = TreeFiles::new(tree.clone(), self.sources());
+        let root = self.root(&stage.root, &stage.plugin, &files);
+        let mut bench = self.bench().await?;
+        let key = self.memo_key(state, &mut bench, stage, &files)?;
+        let memo = bench.memo_dir().join(key.to_string());
+        if memo.exists() {
+            return Ok(Ended::Calibrated { verdict: Calibration::Remembered, runs: vec![] });
+        }
+        let without: Reading = self.kept("a reading", reading)?;
+        let plants = self.plugin(&stage.plugin).map(|plugin| plugin.plants(stage.kind, &root, &files));
+        let mut seen = Vec::new();
+        for plant in plants.iter().flatten() {
+            let (planted, sources) = self.planted(&tree, plant);
+            let with = self.take(state, &mut bench, &planted, sources, stage, &root, cancel).await?;
+            if !plant.expect.is_met(&without, &with) {
+                let verdict = Calibration::Blind(plant.what.clone());
+                return Ok(Ended::Calibrated { verdict, runs: std::mem::take(&mut bench.runs) });
+            }
+            seen.push(plant.what.clone());
+        }
+        let verdict = if seen.is_empty() {
+            Calibration::Blind("nothing could be planted in this tree".to_owned())
+        } else {
+            // A memo that cannot be kept costs another calibration, nothing else.
+            let _ = std::fs::create_dir_all(bench.memo_dir());
+            let _ = std::fs::write(&memo, stage.kind.as_str());
+            Calibration::Sees(seen)
+        };
+        Ok(Ended::Calibrated { verdict, runs: std::mem::take(&mut bench.runs) })
+    }
+
+    /// A result is remembered for the root, what is run, the tools' versions and where the tree is seen.
+    fn memo_key(
+        &self,
+        state: &SessionState,
+        bench: &mut Bench<'_>,
+        stage: &StageId,
+        files: &TreeFiles,
+    ) -> Result<Sha, Halt> {
+        let probed = self.probed(state)?;
+        let root = self.root(&stage.root, &stage.plugin, files);
+        let described = self.stages_of(&root, &probed, files);
+        let stages: Vec<_> = described.iter().flatten().filter(|found| found.kind == stage.kind).collect();
+        let mut key = ShaBuilder::default();
+        key.field(root.dir.as_str().as_bytes());
+        key.field(bench.seen_as().as_os_str().as_encoded_bytes());
+        key.field(&serde_json::to_vec(&stages).unwrap_or_default());
+        key.field(&serde_json::to_vec(&probed).unwrap_or_default());
+        key.field(&serde_json::to_vec(&self.parts.machine).unwrap_or_default());
+        Ok(key.finish())
+    }
+
+    fn planted(&self, tree: &Tree, plant: &Plant) -> (Tree, Sources) {
+        let mut planted = tree.clone();
+        let mut sources = self.sources();
+        for (path, text) in &plant.writes {
+            let entry = Applied::entry(EntryKind::File, text);
+            sources.memory.insert(entry.hash, text.clone().into_bytes());
+            planted.entries.insert(path.clone(), entry);
+        }
+        (planted, sources)
+    }
+}

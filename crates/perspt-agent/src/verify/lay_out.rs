@@ -1,0 +1,108 @@
+//! Laying a candidate out and settling its lock files, before it gets its name.
+
+use std::time::Duration;
+
+use perspt_core::effect::{Branch, TreeRef};
+use perspt_core::event::{DiffNote, Ended};
+use perspt_core::ids::{BlobId, NodeId};
+use perspt_core::state::SessionState;
+use perspt_core::tree::{Change, Entry, EntryKind, Tree};
+use perspt_lang::plugin::Touch;
+use perspt_sandbox::Cancel;
+
+use crate::actor::{Actor, Bench, Halt};
+use crate::files::TreeFiles;
+
+impl Actor {
+    pub(crate) async fn lay_out(
+        &self,
+        state: &SessionState,
+        node: Option<&NodeId>,
+        base: TreeRef,
+        changes: BlobId,
+        cancel: &Cancel,
+    ) -> Result<Ended, Halt> {
+        let base_tree = self.tree_of(base)?;
+        let changes: Vec<Change> = self.kept("a branch's changes", changes)?;
+        let mut tree = base_tree.with(&changes);
+        let mut bench = self.bench().await?;
+        bench.lay(&tree, &self.sources())?;
+        let files = TreeFiles::new(tree.clone(), self.sources());
+        let node = node.and_then(|id| state.nodes.get(id));
+        for root in node.iter().flat_map(|node| &node.roots) {
+            let root = self.root(&root.dir, &root.plugin, &files);
+            let step = self.plugin(&root.plugin).and_then(|plugin| plugin.prepare(&root, &files));
+            let Some(step) = step else { continue };
+            let timeout = Duration::from_millis(state.settings().stage_timeout_ms);
+            // A lock file that cannot be settled shows as the build stage's own error.
+            bench.run("prepare", &step, timeout, cancel).await?;
+            self.take_lockfiles(&mut bench, &mut tree)?;
+        }
+        let changes = base_tree.changes_to(&tree);
+        let branch = Branch { base, changes: Some(self.keep(&changes)?), tree: tree.id() };
+        let mut diff = diff_note(&changes);
+        if let Some(node) = node {
+            diff.tests_changed = self.tests_changed(state, node, &base_tree, &tree);
+        }
+        let runs = std::mem::take(&mut bench.runs);
+        Ok(Ended::LaidOut {
+            tree: branch.tree,
+            changes: branch.changes.unwrap_or(BlobId::of(b"")),
+            diff,
+            runs,
+        })
+    }
+
+    /// Lock files the tree already has and the tool rewrote belong to the candidate; others stay behind.
+    fn take_lockfiles(&self, bench: &mut Bench<'_>, tree: &mut Tree) -> Result<(), Halt> {
+        let drift = bench.recheck()?;
+        for path in drift.changed {
+            let is_lock = self.parts.plugins.iter().any(|plugin| plugin.is_lockfile(&path));
+            let Some(bytes) = bench.read_in_tree(&path).filter(|_| is_lock) else { continue };
+            let id = self.parts.blobs.put(&bytes)?;
+            tree.entries.insert(path, Entry { kind: EntryKind::File, hash: id.0, size: bytes.len() as u64 });
+        }
+        bench.lay(tree, &self.sources())?;
+        Ok(())
+    }
+
+    fn tests_changed(
+        &self,
+        state: &SessionState,
+        node: &perspt_core::state::Node,
+        base: &Tree,
+        candidate: &Tree,
+    ) -> u32 {
+        let base = TreeFiles::new(base.clone(), self.sources());
+        let candidate = TreeFiles::new(candidate.clone(), self.sources());
+        let task = state.meta.as_ref().map_or("", |meta| meta.task.as_str());
+        let touch =
+            Touch { base: &base, candidate: &candidate, node: &node.spec, task, authored: &state.authored };
+        let plugins = node.roots.iter().filter_map(|root| self.plugin(&root.plugin));
+        plugins
+            .flat_map(|plugin| plugin.structure(&touch))
+            .filter(|residual| residual.class == "test-changed")
+            .count() as u32
+    }
+}
+
+/// What a branch changes, for people. A deleted file whose content came up elsewhere was moved.
+pub(crate) fn diff_note(changes: &[Change]) -> DiffNote {
+    let mut note = DiffNote::default();
+    let mut created: Vec<&Change> = changes.iter().filter(|change| change.before.is_none()).collect();
+    for change in changes {
+        match (&change.before, &change.after) {
+            (Some(before), None) => {
+                let same = |new: &&Change| new.after.is_some_and(|after| after.hash == before.hash);
+                match created.iter().position(same) {
+                    Some(at) => note.moved.push((change.path.clone(), created.remove(at).path.clone())),
+                    None => note.delete.push(change.path.clone()),
+                }
+            }
+            (Some(_), Some(_)) => note.modify.push(change.path.clone()),
+            (None, _) => {}
+        }
+    }
+    note.create = created.into_iter().map(|change| change.path.clone()).collect();
+    note
+}

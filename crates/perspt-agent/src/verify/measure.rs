@@ -1,0 +1,238 @@
+//! Taking one reading: lay the branch out, run the stage, read what came out, hold it against what was
+//! there before.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use perspt_core::effect::Branch;
+use perspt_core::energy::ReadingSummary;
+use perspt_core::event::{Ended, MissingTool};
+use perspt_core::ids::{BlobId, NodeId};
+use perspt_core::judge::{Scope, charge};
+use perspt_core::outcome::NodeEnd;
+use perspt_core::path::RelPath;
+use perspt_core::reading::{Reading, StageId, StageKind, Status, TestEnd};
+use perspt_core::residual::{Charge, Component, Residual};
+use perspt_core::stage::{Root, Stage, StepOutput};
+use perspt_core::state::{Node, SessionState};
+use perspt_core::tree::Tree;
+use perspt_lang::plugin::{Files, Plugin, ReadContext};
+use perspt_lang::weigh;
+use perspt_sandbox::Cancel;
+use perspt_sandbox::slot::{Drift, leads_back, link_texts};
+
+use crate::actor::{Actor, Bench, Halt};
+use crate::files::{Sources, TreeFiles};
+
+impl Actor {
+    pub(crate) async fn measure(
+        &self,
+        state: &SessionState,
+        node: Option<&NodeId>,
+        branch: &Branch,
+        stage: &StageId,
+        against: &[BlobId],
+        cancel: &Cancel,
+    ) -> Result<Ended, Halt> {
+        let tree = self.branch_tree(branch)?;
+        let node = node.and_then(|id| state.nodes.get(id));
+        let files = TreeFiles::new(tree.clone(), self.sources());
+        let root = self.root(&stage.root, &stage.plugin, &files);
+        let mut runs = Vec::new();
+        let mut reading = if stage.kind == StageKind::Structure {
+            self.structure(state, node, branch, stage, &files)?
+        } else {
+            let mut bench = self.bench().await?;
+            let reading = self.take(state, &mut bench, &tree, self.sources(), stage, &root, cancel).await?;
+            runs = std::mem::take(&mut bench.runs);
+            reading
+        };
+        let before: Vec<Reading> =
+            against.iter().map(|blob| self.kept("a reading", *blob)).collect::<Result<_, _>>()?;
+        let touched = self.touched(state, node, branch)?;
+        if let Some(node) = node {
+            reading = weigh(reading, &node.spec.contract);
+            self.expect_tests(node, &mut reading, &before);
+        }
+        spare_untouched(&mut reading, &touched);
+        charge(&mut reading, &before, &Scope { packages: &root.packages, files: &touched });
+        let environment = match (node, self.plugin(&stage.plugin)) {
+            (None, Some(plugin)) if against.is_empty() => machine_fault(plugin, &reading, &files),
+            _ => None,
+        };
+        let blob = self.keep(&reading)?;
+        Ok(Ended::Measured { reading: ReadingSummary::of(&reading, blob), environment, runs })
+    }
+
+    /// Runs one stage on a tree and reads it, with nothing held against it yet.
+    #[allow(clippy::too_many_arguments)]
+    pub(super) async fn take(
+        &self,
+        state: &SessionState,
+        bench: &mut Bench<'_>,
+        tree: &Tree,
+        sources: Sources,
+        stage: &StageId,
+        root: &Root,
+        cancel: &Cancel,
+    ) -> Result<Reading, Halt> {
+        let files = TreeFiles::new(tree.clone(), sources.clone());
+        let probed = self.probed(state)?;
+        let described = self
+            .stages_of(root, &probed, &files)
+            .into_iter()
+            .find(|found| found.as_ref().map_or_else(|lack| lack.stage, |stage| stage.kind) == stage.kind);
+        let plugin = self.plugin(&stage.plugin);
+        let unavailable = |tool: &str, why: String| Reading {
+            tree: tree.id(),
+            stage: stage.clone(),
+            tool: tool.to_owned(),
+            status: Status::Unavailable(why),
+            residuals: vec![],
+            tests: None,
+            notes: vec![],
+        };
+        let (description, plugin) = match (described, plugin) {
+            (Some(Ok(description)), Some(plugin)) => (description, plugin),
+            (Some(Err(lack)), _) => {
+                return Ok(unavailable(&lack.tool, format!("{}; {}", lack.why, lack.install)));
+            }
+            (None, _) | (_, None) => {
+                return Ok(unavailable(stage.kind.as_str(), "nothing runs this stage".to_owned()));
+            }
+        };
+        bench.lay(tree, &sources)?;
+        if let Some(link) = self.leads_back(bench, tree) {
+            let why = format!("`{link}` leads back into the original tree, which is not what is measured");
+            return Ok(unavailable(&description.tool, why));
+        }
+        let timeout = Duration::from_millis(state.settings().stage_timeout_ms);
+        let outputs = run_steps(bench, plugin, &description, timeout, cancel).await?;
+        let seen_as = bench.seen_as().to_string_lossy().into_owned();
+        let context = ReadContext { tree: tree.id(), root, seen_as: &seen_as, files: &files };
+        let mut reading = plugin.read(&description, &outputs, &context);
+        drifted(&mut reading, bench.recheck()?, &|path| plugin.is_lockfile(path));
+        Ok(reading)
+    }
+
+    /// Where tools do not see the slot at the workspace's own path, a link into the original tree would
+    /// be followed out of the slot.
+    fn leads_back(&self, bench: &Bench<'_>, tree: &Tree) -> Option<RelPath> {
+        if bench.in_place() {
+            return None;
+        }
+        let texts = link_texts(&self.slot_dir().join("tree"), tree).ok()?;
+        leads_back(tree, &texts, &self.parts.workspace).into_iter().next()
+    }
+
+    /// The files whose packages a failure must be foreign to, to be inherited.
+    fn touched(
+        &self,
+        state: &SessionState,
+        node: Option<&Node>,
+        branch: &Branch,
+    ) -> Result<BTreeSet<RelPath>, Halt> {
+        let mut files: BTreeSet<RelPath> =
+            self.changes_of(branch)?.into_iter().map(|change| change.path).collect();
+        let committed = |other: &&Node| other.end == Some(NodeEnd::Committed);
+        match node {
+            Some(node) => files.extend(node.spec.output_files.iter().cloned()),
+            None => files.extend(
+                state.nodes.values().filter(committed).flat_map(|node| node.spec.output_files.clone()),
+            ),
+        }
+        Ok(files)
+    }
+
+    /// Where tests are expected, a run that collected none is not a pass.
+    fn expect_tests(&self, node: &Node, reading: &mut Reading, before: &[Reading]) {
+        if reading.stage.kind != StageKind::Test || reading.status != Status::Measured {
+            return;
+        }
+        let ran = |reading: &Reading| {
+            reading
+                .tests
+                .as_ref()
+                .is_some_and(|tests| tests.results.values().any(|test| test.end != TestEnd::Skipped))
+        };
+        let expected = node.spec.task_type.is_test()
+            || !node.spec.contract.weighted_tests.is_empty()
+            || before.iter().any(ran);
+        if expected && !ran(reading) {
+            let message = "no test ran, and tests are expected here";
+            reading.residuals.push(Residual::error(Component::Log, "no-tests", &reading.tool, message));
+        }
+    }
+}
+
+async fn run_steps(
+    bench: &mut Bench<'_>,
+    plugin: &'static dyn Plugin,
+    stage: &Stage,
+    timeout: Duration,
+    cancel: &Cancel,
+) -> Result<Vec<StepOutput>, Halt> {
+    let mut outputs = Vec::new();
+    for step in &stage.steps {
+        let mut output = bench.run(stage.kind.as_str(), step, timeout, cancel).await?;
+        for name in plugin.late_reports(stage, &output) {
+            if let Some(bytes) = bench.read_in_build(&name) {
+                output.reports.insert(name, bytes);
+            }
+        }
+        let goes_on = plugin.goes_on(stage, &output);
+        outputs.push(output);
+        if !goes_on {
+            break;
+        }
+    }
+    Ok(outputs)
+}
+
+/// A tree that changed while it was measured was not what the reading is about.
+fn drifted(reading: &mut Reading, drift: Drift, is_lockfile: &dyn Fn(&RelPath) -> bool) {
+    let lost = drift
+        .changed
+        .iter()
+        .map(|path| (path, "changed"))
+        .chain(drift.gone.iter().map(|path| (path, "removed")));
+    for (path, what) in lost {
+        let message = format!("`{path}` was {what} while the tree was measured");
+        let mut residual = Residual::error(Component::Boot, "tree-changed", &reading.tool, message);
+        residual.hint = Some("tests and build scripts must not write to the project's own files".to_owned());
+        reading.residuals.push(residual.in_file(Some(path.clone())));
+    }
+    let named: Vec<&str> =
+        drift.new.iter().filter(|path| !is_lockfile(path)).map(RelPath::as_str).take(8).collect();
+    if !named.is_empty() {
+        reading.notes.push(format!(
+            "left behind and removed: {} ({} in all)",
+            named.join(", "),
+            drift.new_count
+        ));
+    }
+}
+
+/// A file no tool looked at is the business of the node that touched it, and of nobody else.
+fn spare_untouched(reading: &mut Reading, touched: &BTreeSet<RelPath>) {
+    for residual in reading.residuals.iter_mut().filter(|residual| residual.class == "unmeasured-file") {
+        if !residual.file.as_ref().is_some_and(|file| touched.contains(file)) {
+            residual.charge =
+                Charge::Shown("no tool looks at this file; the node did not touch it".to_owned());
+        }
+    }
+}
+
+/// Why a baseline could not be run, where that is the machine's fault and not the tree's.
+fn machine_fault(plugin: &'static dyn Plugin, reading: &Reading, files: &dyn Files) -> Option<MissingTool> {
+    let hung = reading.residuals.iter().find(|residual| residual.class == "timeout");
+    let why = match hung {
+        Some(residual) => residual.message.clone(),
+        None => plugin.environment_fault(reading, files)?,
+    };
+    Some(MissingTool {
+        tool: reading.tool.clone(),
+        why,
+        install: "make the project's own tests run on this machine, then `perspt resume`".to_owned(),
+    })
+}

@@ -1,0 +1,6 @@
+//! Verification: laying a branch out, measuring it stage by stage, and showing that each stage sees.
+
+mod calibrate;
+mod lay_out;
+mod measure;
+mod structure;

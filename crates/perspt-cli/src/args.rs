@@ -1,0 +1,167 @@
+//! The words of the command line.
+
+use std::path::PathBuf;
+
+use clap::{ArgGroup, Args as ClapArgs, Parser, Subcommand, ValueEnum};
+
+/// A terminal coding agent that keeps only what it can prove.
+#[derive(Debug, Parser)]
+#[command(name = "perspt", version, about, long_about = None, arg_required_else_help = true)]
+pub struct Args {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Do a task: plan it, write it, verify it, keep what is proved
+    Agent(AgentArgs),
+    /// Go on with a session that was paused, interrupted or stopped
+    Resume(ResumeArgs),
+    /// Show a session: nodes, energy, budget
+    Status(StatusArgs),
+    /// Look at the ledger of committed work, or verify it
+    Ledger(LedgerArgs),
+    /// End a running session from another terminal
+    Abort(AbortArgs),
+    /// Show the configuration and where each value comes from
+    Config(ConfigArgs),
+    /// Find out which tools work here and what to install
+    Doctor(DoctorArgs),
+    /// Watch a recorded model build a small project, verified by real tools
+    Demo(DemoArgs),
+}
+
+/// How a session runs.
+#[derive(Debug, Clone, Default, ClapArgs)]
+pub struct RunArgs {
+    /// Approve the plan and the session's policy without asking
+    #[arg(short = 'y', long)]
+    pub yes: bool,
+    /// The model, or `replay:DIR` for recorded answers
+    #[arg(long, value_name = "NAME")]
+    pub model: Option<String>,
+    /// The endpoint, `/v1` included
+    #[arg(long, value_name = "URL")]
+    pub base_url: Option<String>,
+    /// The most model calls
+    #[arg(long, value_name = "N")]
+    pub max_steps: Option<u64>,
+    /// The most tokens, in and out together
+    #[arg(long, value_name = "N")]
+    pub max_tokens: Option<u64>,
+    /// The most minutes of work
+    #[arg(long, value_name = "MINUTES")]
+    pub max_time: Option<u64>,
+    /// Print every event as a JSON line
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `perspt agent`.
+#[derive(Debug, ClapArgs)]
+pub struct AgentArgs {
+    /// What is to be done
+    pub task: String,
+    /// The folder to work in
+    #[arg(short, long, value_name = "DIR")]
+    pub workspace: Option<PathBuf>,
+    /// The weights of syntax, structure and tests, as `a,b,g`
+    #[arg(long, value_name = "A,B,G")]
+    pub energy_weights: Option<String>,
+    /// The energy at or below which a node is stable
+    #[arg(long, value_name = "V")]
+    pub stability_threshold: Option<String>,
+    /// How it runs.
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+/// `perspt resume`.
+#[derive(Debug, ClapArgs)]
+pub struct ResumeArgs {
+    /// The session, or the beginning of its id; without it the last one of this folder
+    pub session: Option<String>,
+    /// The last session of all, whatever its folder
+    #[arg(long, conflicts_with = "session")]
+    pub last: bool,
+    /// How it runs.
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+/// `perspt status`.
+#[derive(Debug, ClapArgs)]
+pub struct StatusArgs {
+    /// The session, or the beginning of its id; without it the last one of this folder
+    pub session: Option<String>,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+    /// List all sessions
+    #[arg(long, conflicts_with = "session")]
+    pub all: bool,
+}
+
+/// `perspt ledger`.
+#[derive(Debug, ClapArgs)]
+#[command(group(ArgGroup::new("what").required(true)))]
+pub struct LedgerArgs {
+    /// The last commits, the newest first
+    #[arg(long, group = "what")]
+    pub recent: bool,
+    /// Counts over all sessions
+    #[arg(long, group = "what")]
+    pub stats: bool,
+    /// Everything recorded of one node
+    #[arg(long, group = "what", value_name = "ID")]
+    pub node: Option<String>,
+    /// Check every record, blob and commit
+    #[arg(long, group = "what")]
+    pub verify: bool,
+    /// One session only, by the beginning of its id
+    #[arg(long, value_name = "ID")]
+    pub session: Option<String>,
+}
+
+/// `perspt abort`.
+#[derive(Debug, ClapArgs)]
+pub struct AbortArgs {
+    /// The session, or the beginning of its id; without it the last one of this folder
+    pub session: Option<String>,
+}
+
+/// `perspt config`.
+#[derive(Debug, ClapArgs)]
+pub struct ConfigArgs {
+    /// Show every value and its source
+    #[arg(long, required = true)]
+    pub show: bool,
+}
+
+/// `perspt doctor`.
+#[derive(Debug, ClapArgs)]
+pub struct DoctorArgs {
+    /// The folder whose tools are looked at
+    #[arg(short, long, value_name = "DIR")]
+    pub workspace: Option<PathBuf>,
+}
+
+/// The demo's languages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum DemoLanguage {
+    /// With cargo.
+    Rust,
+    /// With Python.
+    Python,
+}
+
+/// `perspt demo`.
+#[derive(Debug, ClapArgs)]
+pub struct DemoArgs {
+    /// The language
+    #[arg(long, value_enum, default_value = "rust")]
+    pub lang: DemoLanguage,
+}

@@ -1,0 +1,79 @@
+//! `perspt abort`: ends a session from another terminal, cleanly, and says what was kept.
+
+use std::time::Duration;
+
+use perspt_agent::open::abort_dead;
+use perspt_agent::ports::{Clock, SystemClock};
+use perspt_core::ids::SessionId;
+use perspt_core::outcome::NodeEnd;
+use perspt_core::state::SessionState;
+use perspt_store::Home;
+
+use crate::args::AbortArgs;
+use crate::config::Config;
+use crate::fail::Failure;
+use crate::interrupts::Message;
+use crate::pick::{Which, pick, state_of};
+use crate::view::session_word;
+use crate::{out, wire};
+
+const LOOK: Duration = Duration::from_millis(100);
+/// The owner ends its processes first; after this long something is wrong with it.
+const LOOKS: u32 = 600;
+
+/// Runs it.
+pub fn run(args: &AbortArgs) -> Result<u8, Failure> {
+    let config = Config::load()?;
+    let home = wire::open_home(&config)?;
+    let here = wire::workspace(None)?;
+    let id = pick(&home, &args.session.as_deref().map_or(Which::LastOf(&here), Which::Named))?;
+    let by = format!("process {}", std::process::id());
+    let before = state_of(&home, &id)?;
+    if before.end.as_ref().is_some_and(|end| !end.reason.is_resumable()) {
+        say(&id, &before, "had already ended");
+        return Ok(0);
+    }
+    let state = if home.holder(&id)?.is_some() {
+        home.inbox(&id)?.send(&Message::Abort { by: by.clone() })?;
+        wait(&home, &id, &by)?
+    } else {
+        abort_dead(&home, &id, SystemClock.now(), &by)?
+    };
+    say(&id, &state, "was aborted");
+    Ok(0)
+}
+
+/// Waits until the owner has ended the session, or is gone.
+fn wait(home: &Home, id: &SessionId, by: &str) -> Result<SessionState, Failure> {
+    for _ in 0..LOOKS {
+        let state = state_of(home, id)?;
+        if state.end.is_some() {
+            return Ok(state);
+        }
+        if home.holder(id)?.is_none() {
+            return Ok(abort_dead(home, id, SystemClock.now(), by)?);
+        }
+        std::thread::sleep(LOOK);
+    }
+    Err(Failure::internal(
+        "the session did not end",
+        "its process holds the session and does not answer",
+        "end that process, then run `perspt abort` again",
+    ))
+}
+
+fn say(id: &SessionId, state: &SessionState, what: &str) {
+    let kept = |end: Option<NodeEnd>| end == Some(NodeEnd::Committed);
+    let committed: Vec<&str> = state
+        .order
+        .iter()
+        .filter(|id| state.nodes.get(id).is_some_and(|node| kept(node.end)))
+        .map(|id| id.as_str())
+        .collect();
+    let list = if committed.is_empty() {
+        "nothing was committed".to_owned()
+    } else {
+        format!("kept: {}", committed.join(", "))
+    };
+    out::line(&format!("session {id} {what} ({}); {list}", session_word(state, false)));
+}

@@ -1,0 +1,90 @@
+//! `perspt agent`: a task from beginning to end.
+
+use std::io::IsTerminal;
+use std::path::Path;
+
+use perspt_agent::open::begin;
+use perspt_agent::ports::{Clock, SystemClock};
+use perspt_core::event::{Approval, Event, SessionStarted};
+use perspt_model::shown_url;
+use perspt_store::Home;
+
+use super::{Shown, exit_code};
+use crate::args::AgentArgs;
+use crate::config::Config;
+use crate::fail::Failure;
+use crate::wire;
+
+/// Runs it.
+pub fn run(args: &AgentArgs) -> Result<u8, Failure> {
+    let mut config = Config::load()?.with_run_args(&args.run);
+    config.flag("energy_weights", "--energy-weights", args.energy_weights.clone());
+    config.flag("stability_threshold", "--stability-threshold", args.stability_threshold.clone());
+    let task = args.task.trim();
+    if task.is_empty() {
+        return Err(Failure::usage(
+            "there is no task",
+            "the task is empty",
+            "say what is to be done, in quotes",
+        ));
+    }
+    if task.len() > 8000 {
+        return Err(Failure::usage(
+            "the task is too long",
+            format!("{} bytes; 8000 is the most", task.len()),
+            "put the details into a file of the project and name it",
+        ));
+    }
+    let approval = approval(args.run.yes)?;
+    let workspace = wire::workspace(args.workspace.as_deref())?;
+    let home = wire::open_home(&config)?;
+    wire::check_data_dir(&home, &workspace)?;
+    let model = config.text("model").to_owned();
+    start(&home, &config, &workspace, task, &model, approval, args.run.json)
+}
+
+/// Who approves; without a terminal and without `--yes` nobody can.
+pub fn approval(yes: bool) -> Result<Approval, Failure> {
+    if yes {
+        return Ok(Approval::Policy);
+    }
+    if !std::io::stdin().is_terminal() {
+        return Err(Failure::refused(
+            "nobody can approve the plan",
+            "there is no terminal to ask at and `--yes` was not given",
+            "run it in a terminal, or with `-y` to approve by policy",
+        ));
+    }
+    Ok(Approval::Person)
+}
+
+/// Begins a session and runs it to its end.
+pub fn start(
+    home: &Home,
+    config: &Config,
+    workspace: &Path,
+    task: &str,
+    model: &str,
+    approval: Approval,
+    json: bool,
+) -> Result<u8, Failure> {
+    let started = SessionStarted {
+        session: wire::new_session_id(),
+        workspace: workspace.to_string_lossy().into_owned(),
+        task: task.to_owned(),
+        model: model.to_owned(),
+        base_url: config.is_set("base_url").then(|| shown_url(config.text("base_url"))),
+        approval,
+        settings: config.settings()?,
+        program: format!("perspt {}", env!("CARGO_PKG_VERSION")),
+    };
+    let at = SystemClock.now();
+    let event = Event::SessionStarted(Box::new(started.clone()));
+    let open = begin(home, at, started)?;
+    let mut shown = Shown::new(json);
+    let chain = open.writer.chain();
+    let stamp = perspt_store::Stamp { seq: chain.seq, hash: chain.head };
+    shown.view().saw(&stamp, at, &event, &open.state);
+    let state = wire::drive(home, open, shown.view())?;
+    Ok(exit_code(&state))
+}

@@ -1,0 +1,60 @@
+//! `perspt demo`: a recorded model builds a to-do program in a temporary folder; everything else is real.
+
+use perspt_core::event::Approval;
+
+use super::agent;
+use crate::args::{DemoArgs, DemoLanguage};
+use crate::config::Config;
+use crate::fail::Failure;
+use crate::{demo, out, wire};
+
+/// Runs it.
+pub fn run(args: &DemoArgs) -> Result<u8, Failure> {
+    let language = match args.lang {
+        DemoLanguage::Rust => "rust",
+        DemoLanguage::Python => "python",
+    };
+    let config = Config::load()?;
+    let home = wire::open_home(&config)?;
+    let folder = std::env::temp_dir().join(format!("perspt-demo-{language}-{}", wire::new_session_id()));
+    std::fs::create_dir_all(&folder).map_err(|error| {
+        Failure::internal(
+            "the demo has no folder to work in",
+            format!("{}: {error}", folder.display()),
+            "set TMPDIR to a folder of yours",
+        )
+    })?;
+    let workspace = wire::workspace(Some(&folder))?;
+    wire::check_data_dir(&home, &workspace)?;
+    for line in INTRODUCTION {
+        out::line(line);
+    }
+    let task = demo::task(language);
+    out::line(&format!("$ perspt agent -y {}", out::value(task)));
+    let code =
+        agent::start(&home, &config, &workspace, task, &format!("demo:{language}"), Approval::Policy, false)?;
+    out::line("");
+    if code == 0 {
+        closing(language, &workspace.to_string_lossy());
+    }
+    Ok(code)
+}
+
+const INTRODUCTION: &[&str] = &[
+    "perspt hands a task to a model and keeps only what real tools prove. Here the model is recorded;",
+    "the compiler, the tests, the sandbox and the ledger are real. Watch for node `store`: its first answer",
+    "lacks something, the energy V(x) says so, and only the corrected one is committed.",
+    "",
+];
+
+fn closing(language: &str, folder: &str) {
+    let tests = if language == "python" { "python3 -m unittest" } else { "cargo test" };
+    out::line("Every file in that folder was measured before it was written there. What to try next:");
+    out::line(&format!("  cd {folder} && {tests}"));
+    out::line("  perspt ledger --recent          what was committed, with its hashes");
+    out::line("  perspt ledger --verify          check that no record was changed");
+    out::line("  perspt status                   the session, node by node (in that folder)");
+    out::line(
+        "  perspt agent \"<task>\"           your own task, in your own project (set OPENAI_API_KEY first)",
+    );
+}

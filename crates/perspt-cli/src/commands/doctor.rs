@@ -1,0 +1,86 @@
+//! `perspt doctor`: which tools work here, what confines them, whether a model can be asked.
+
+use std::time::Duration;
+
+use perspt_core::outcome::Outcome;
+use perspt_lang::plugin::ToolState;
+use perspt_sandbox::Level;
+
+use crate::args::DoctorArgs;
+use crate::config::Config;
+use crate::fail::Failure;
+use crate::{out, wire};
+
+/// Runs it.
+pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {
+    let config = Config::load()?;
+    let workspace = wire::workspace(args.workspace.as_deref())?;
+    let home = wire::open_home(&config)?;
+    wire::check_data_dir(&home, &workspace)?;
+    let settings = config.settings()?;
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(
+            |error| {
+                Failure::internal(
+                    "perspt cannot start its threads",
+                    error.to_string(),
+                    "free some memory or processes",
+                )
+            },
+        )?;
+    let runner = wire::runner()?;
+    let confinement = runtime.block_on(runner.what_can_be_had()).map_err(perspt_agent::AgentError::from)?;
+    out::line(&format!("data       {}", home.root().display()));
+    let level = match confinement.level() {
+        Level::Full => "full: namespaces, Landlock and seccomp",
+        Level::Partial => "partial",
+        Level::None => "none: commands run unconfined",
+    };
+    out::line(&format!("sandbox    {level}"));
+    confinement.missing.iter().for_each(|missing| out::line(&format!("           not stopped: {missing}")));
+    let model = config.text("model");
+    let endpoint = if config.is_set("base_url") || config.has_key {
+        "configured"
+    } else {
+        "not configured: set OPENAI_API_KEY or OPENAI_BASE_URL"
+    };
+    out::line(&format!(
+        "model      {model} at {} ({endpoint})",
+        perspt_model::shown_url(config.text("base_url"))
+    ));
+    let timeout = Duration::from_millis(settings.probe_timeout_ms);
+    let machine = wire::machine(&workspace);
+    let seen = runtime.block_on(perspt_agent::explore::try_tools(
+        &home.slots_dir().join("doctor/0"),
+        &workspace,
+        &runner,
+        &machine,
+        &wire::environment(),
+        timeout,
+    ))?;
+    let mut working = 0;
+    for (plugin, tool, state) in &seen {
+        match state {
+            ToolState::Works { version } => {
+                working += 1;
+                out::line(&format!("{plugin:<10} {tool}: works ({})", out::plain(version)));
+            }
+            ToolState::Missing { why, install } => {
+                out::line(&format!(
+                    "{plugin:<10} {tool}: missing ({}); {}",
+                    out::plain(why),
+                    out::plain(install)
+                ));
+            }
+            ToolState::Broken { why, install } => {
+                out::line(&format!(
+                    "{plugin:<10} {tool}: broken ({}); {}",
+                    out::plain(why),
+                    out::plain(install)
+                ));
+            }
+        }
+    }
+    runtime.shutdown_background();
+    Ok(if working == 0 { Outcome::DegradedVerification.exit_code() } else { 0 })
+}

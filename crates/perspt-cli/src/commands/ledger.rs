@@ -1,0 +1,239 @@
+//! `perspt ledger`: committed work, and the check that nothing in it was changed.
+
+use std::collections::BTreeSet;
+
+use perspt_agent::open::{decode, read};
+use perspt_core::event::{Commit, Ended, Event, merkle};
+use perspt_core::hash::Sha;
+use perspt_core::ids::{BlobId, Millis, SessionId};
+use perspt_store::{Home, verify};
+
+use crate::args::LedgerArgs;
+use crate::config::Config;
+use crate::fail::Failure;
+use crate::pick::{Which, pick};
+use crate::{out, wire};
+
+const RECENT: usize = 20;
+
+/// Runs it.
+pub fn run(args: &LedgerArgs) -> Result<u8, Failure> {
+    let config = Config::load()?;
+    let home = wire::open_home(&config)?;
+    let sessions: Vec<SessionId> = match &args.session {
+        Some(begin) => vec![pick(&home, &Which::Named(begin))?],
+        None => home.sessions()?.into_iter().map(|session| session.id).collect(),
+    };
+    if args.verify {
+        return verify_all(&home, &sessions);
+    }
+    if args.stats {
+        return stats(&home, &sessions);
+    }
+    match &args.node {
+        Some(node) => show_node(&home, &sessions, node),
+        None => recent(&home, &sessions),
+    }
+}
+
+fn commits(home: &Home, id: &SessionId) -> Result<Vec<(Millis, Commit)>, Failure> {
+    let mut commits = Vec::new();
+    read(home, id, &mut |record, event, _| {
+        if let Some(Event::EffectEnded { outcome: Ended::Published { commit, .. }, .. }) = event {
+            commits.push((record.at, (**commit).clone()));
+        }
+    })?;
+    Ok(commits)
+}
+
+fn recent(home: &Home, sessions: &[SessionId]) -> Result<u8, Failure> {
+    let mut shown = 0;
+    for id in sessions {
+        for (_, commit) in commits(home, id)?.into_iter().rev() {
+            if shown == RECENT {
+                return Ok(0);
+            }
+            shown += 1;
+            out::line(&format!(
+                "{}  {}  {}  merkle={} files={} retries={}  {}",
+                commit.id().short(),
+                id,
+                commit.node,
+                commit.merkle.short(),
+                commit.artifacts.len(),
+                commit.retries,
+                out::plain(&commit.goal)
+            ));
+        }
+    }
+    if shown == 0 {
+        out::line("nothing has been committed yet");
+    }
+    Ok(0)
+}
+
+fn stats(home: &Home, sessions: &[SessionId]) -> Result<u8, Failure> {
+    let (mut events, mut committed, mut files, mut calls, mut tokens, mut ended) =
+        (0u64, 0u64, 0u64, 0u64, 0u64, 0u64);
+    for id in sessions {
+        let state = read(home, id, &mut |_, _, _| events += 1)?;
+        for (_, commit) in commits(home, id)? {
+            committed += 1;
+            files += commit.artifacts.len() as u64;
+        }
+        calls += state.account.used.steps;
+        tokens += state.account.used.tokens;
+        ended += u64::from(state.end.is_some());
+    }
+    out::line(&format!(
+        "sessions={} ended={ended} events={events} commits={committed} files={files} calls={calls} tokens={tokens}",
+        sessions.len()
+    ));
+    Ok(0)
+}
+
+fn show_node(home: &Home, sessions: &[SessionId], node: &str) -> Result<u8, Failure> {
+    let mut found = false;
+    for id in sessions {
+        read(home, id, &mut |record, event, _| {
+            let Some(event) = event else { return };
+            let text = record.event.get();
+            let of_node = match event {
+                Event::EffectEnded { outcome: Ended::Published { commit, .. }, .. } => {
+                    commit.node.as_str() == node
+                }
+                Event::AttemptJudged { node: judged, .. } => judged.as_str() == node,
+                Event::NodeClosed { node: closed, .. } => closed.as_str() == node,
+                Event::NodeProposed { node: proposed, .. } => proposed.id.as_str() == node,
+                _ => false,
+            };
+            if of_node {
+                found = true;
+                out::line(&format!("{id} #{} {text}", record.seq));
+            }
+        })?;
+    }
+    if found {
+        return Ok(0);
+    }
+    Err(Failure::usage(
+        "the node was not found",
+        format!("no session has a node `{node}`"),
+        "`perspt status` lists the nodes of a session",
+    ))
+}
+
+/// Checks every chain, every blob an event cites, and every commit's parent and Merkle root.
+fn verify_all(home: &Home, sessions: &[SessionId]) -> Result<u8, Failure> {
+    let mut damaged = 0;
+    for id in sessions {
+        match verify_session(home, id) {
+            Ok(line) => out::line(&format!("ok       {id}  {line}")),
+            Err(why) => {
+                damaged += 1;
+                out::line(&format!("DAMAGED  {id}  {}", out::plain(&why)));
+            }
+        }
+    }
+    if sessions.is_empty() {
+        out::line("there is no session to verify");
+    }
+    Ok(u8::from(damaged > 0))
+}
+
+fn verify_session(home: &Home, id: &SessionId) -> Result<String, String> {
+    let mut cited: BTreeSet<BlobId> = BTreeSet::new();
+    let mut commits: Vec<(u64, Commit)> = Vec::new();
+    let mut base = Sha::ZERO;
+    let mut unknown = 0u64;
+    let mut bad = None;
+    let verified = verify(home, id, &mut |record| match decode(&record) {
+        Ok(event) => {
+            cite(&event, &mut cited);
+            if let Event::EffectEnded { outcome, .. } = &event {
+                match outcome {
+                    Ended::Snapshotted { tree, .. } => base = tree.id.0,
+                    Ended::BaseMoved { head, .. } if commits.is_empty() => base = head.id.0,
+                    Ended::Published { commit, .. } => commits.push((record.seq, (**commit).clone())),
+                    _ => {}
+                }
+            }
+        }
+        Err(perspt_agent::AgentError::TooNew { .. }) => unknown += 1,
+        Err(error) => bad = bad.take().or(Some(error.to_string())),
+    })
+    .map_err(|error| error.to_string())?;
+    if let Some(why) = bad {
+        return Err(why);
+    }
+    let blobs = home.blobs(id).map_err(|error| error.to_string())?;
+    for blob in &cited {
+        blobs.get(*blob).map_err(|error| format!("a cited blob: {error}"))?;
+    }
+    let mut parent = base;
+    for (seq, commit) in &commits {
+        if commit.parent != parent {
+            return Err(format!("record {seq}: the commit of `{}` does not follow its parent", commit.node));
+        }
+        if merkle(&commit.artifacts) != commit.merkle {
+            return Err(format!("record {seq}: the Merkle root of `{}` is wrong", commit.node));
+        }
+        parent = commit.id().0;
+    }
+    let torn =
+        verified.torn.map(|torn| format!(", torn last record of {} bytes", torn.bytes)).unwrap_or_default();
+    let unknown = if unknown > 0 { format!(", {unknown} of a newer schema") } else { String::new() };
+    Ok(format!(
+        "{} records, {} blobs, {} commits{unknown}{torn}",
+        verified.records,
+        cited.len(),
+        commits.len()
+    ))
+}
+
+/// The blobs an event cites.
+fn cite(event: &Event, cited: &mut BTreeSet<BlobId>) {
+    let Event::EffectEnded { outcome, .. } = event else { return };
+    match outcome {
+        Ended::Snapshotted { tree, .. } | Ended::BaseMoved { head: tree, .. } => {
+            cited.insert(tree.manifest);
+        }
+        Ended::Probed { detail, .. } => {
+            cited.insert(*detail);
+        }
+        Ended::LaidOut { changes, .. } => {
+            cited.insert(*changes);
+        }
+        Ended::Measured { reading, .. } => {
+            cited.insert(reading.blob);
+        }
+        Ended::Assembled { prompt, .. } => {
+            cited.insert(*prompt);
+        }
+        Ended::Answered { answer, .. } => {
+            cited.insert(*answer);
+        }
+        Ended::PlanParsed { evidence, .. } => cited.extend(evidence),
+        Ended::BundleParsed { changes, evidence, .. } => cited.extend(changes.iter().chain(evidence)),
+        Ended::Published { commit, head } => {
+            cited.insert(head.manifest);
+            cited.extend(&commit.evidence);
+            cited.extend(
+                commit
+                    .artifacts
+                    .iter()
+                    .flat_map(|change| [change.before, change.after])
+                    .flatten()
+                    .map(|entry| BlobId(entry.hash)),
+            );
+        }
+        Ended::Unworkable { .. }
+        | Ended::Fetched { .. }
+        | Ended::Calibrated { .. }
+        | Ended::AskFailed { .. }
+        | Ended::Decided { .. }
+        | Ended::Lost
+        | Ended::Cancelled
+        | Ended::Broke { .. } => {}
+    }
+}

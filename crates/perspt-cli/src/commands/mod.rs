@@ -1,0 +1,56 @@
+//! One file per command.
+
+mod abort;
+mod agent;
+mod config;
+mod demo;
+mod doctor;
+mod ledger;
+mod resume;
+mod status;
+
+use perspt_agent::ports::View;
+use perspt_core::outcome::Outcome;
+use perspt_core::state::SessionState;
+
+use crate::args::{Args, Command};
+use crate::fail::Failure;
+use crate::view::{Json, Lines};
+
+/// Runs a command; gives the exit code.
+pub fn run(args: Args) -> Result<u8, Failure> {
+    match args.command {
+        Command::Agent(args) => agent::run(&args),
+        Command::Resume(args) => resume::run(&args),
+        Command::Status(args) => status::run(&args),
+        Command::Ledger(args) => ledger::run(&args),
+        Command::Abort(args) => abort::run(&args),
+        Command::Config(args) => config::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
+        Command::Demo(args) => demo::run(&args),
+    }
+}
+
+/// The view a session is shown with.
+enum Shown {
+    Lines(Lines),
+    Json(Json),
+}
+
+impl Shown {
+    fn new(json: bool) -> Shown {
+        if json { Shown::Json(Json) } else { Shown::Lines(Lines::default()) }
+    }
+
+    fn view(&mut self) -> &mut dyn View {
+        match self {
+            Shown::Lines(lines) => lines,
+            Shown::Json(json) => json,
+        }
+    }
+}
+
+/// The exit code a finished session has.
+fn exit_code(state: &SessionState) -> u8 {
+    state.end.as_ref().map_or(Outcome::InternalError, |end| end.outcome).exit_code()
+}

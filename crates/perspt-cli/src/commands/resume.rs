@@ -1,0 +1,74 @@
+//! `perspt resume`: the same loop, from what the log says.
+
+use perspt_agent::open::resume;
+use perspt_agent::ports::{Clock, SystemClock};
+use perspt_core::event::{Approval, SessionResumed};
+use perspt_core::outcome::NodeEnd;
+use perspt_model::shown_url;
+
+use super::{Shown, agent, exit_code};
+use crate::args::ResumeArgs;
+use crate::config::Config;
+use crate::fail::Failure;
+use crate::pick::{Which, pick, state_of};
+use crate::{out, wire};
+
+/// Runs it.
+pub fn run(args: &ResumeArgs) -> Result<u8, Failure> {
+    let config = Config::load()?.with_run_args(&args.run);
+    let home = wire::open_home(&config)?;
+    let here = wire::workspace(None)?;
+    let which = match (&args.session, args.last) {
+        (Some(begin), _) => Which::Named(begin),
+        (None, true) => Which::Last,
+        (None, false) => Which::LastOf(&here),
+    };
+    let id = pick(&home, &which)?;
+    let before = state_of(&home, &id)?;
+    let meta = before.meta.clone().ok_or(perspt_agent::AgentError::NeverBegun)?;
+    if let Some(end) = before.end.as_ref().filter(|end| !end.reason.is_resumable()) {
+        let done = before.node_ends().iter().filter(|end| **end == NodeEnd::Committed).count();
+        let status = crate::view::session_word(&before, false);
+        out::line(&format!(
+            "SUMMARY session={id} completed={done}/{} status={status} already_ended=true",
+            before.order.len()
+        ));
+        return Ok(end.outcome.exit_code());
+    }
+    if meta.approval == Approval::Person && !args.run.yes {
+        agent::approval(false)?;
+    }
+    let mut limits = meta.settings.limits;
+    limits.steps = args.run.max_steps.unwrap_or(limits.steps);
+    limits.tokens = args.run.max_tokens.unwrap_or(limits.tokens);
+    limits.time_ms = args.run.max_time.map_or(limits.time_ms, |minutes| minutes.saturating_mul(60_000));
+    let resumed = SessionResumed {
+        model: args.run.model.clone(),
+        base_url: config.is_set("base_url").then(|| shown_url(config.text("base_url"))),
+        approval: args.run.yes.then_some(Approval::Policy),
+        limits: (limits != meta.settings.limits).then_some(limits),
+    };
+    show_escalations(&before);
+    let open = resume(&home, &id, SystemClock.now(), resumed)?;
+    if let Some(cut) = &open.cut {
+        out::note(&format!(
+            "the last record was torn ({} bytes); it was cut and kept as {}",
+            cut.bytes,
+            cut.kept_as.display()
+        ));
+    }
+    if !args.run.json {
+        out::line(&format!("RESUME session={id} workspace={}", out::value(&meta.workspace)));
+    }
+    let mut shown = Shown::new(args.run.json);
+    let state = wire::drive(&home, open, shown.view())?;
+    Ok(exit_code(&state))
+}
+
+/// What was given up before is shown first.
+fn show_escalations(state: &perspt_core::state::SessionState) {
+    for node in state.nodes.values().filter(|node| node.end == Some(NodeEnd::Escalated)) {
+        let reason = node.failure.as_ref().map_or("", |failure| failure.reason.as_str());
+        out::note(&format!("escalated before: {} ({})", node.spec.id, out::plain(reason)));
+    }
+}

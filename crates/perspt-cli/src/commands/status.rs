@@ -1,0 +1,146 @@
+//! `perspt status`: what a session is doing, from its log alone.
+
+use perspt_core::ids::SessionId;
+use perspt_core::state::{Node, SessionState};
+use perspt_store::Home;
+use serde_json::json;
+
+use crate::args::StatusArgs;
+use crate::config::Config;
+use crate::fail::Failure;
+use crate::pick::{Which, pick, state_of};
+use crate::view::session_word;
+use crate::{out, wire};
+
+/// Runs it.
+pub fn run(args: &StatusArgs) -> Result<u8, Failure> {
+    let config = Config::load()?;
+    let home = wire::open_home(&config)?;
+    if args.all {
+        return list(&home, args.json);
+    }
+    let here = wire::workspace(None)?;
+    let id = pick(&home, &args.session.as_deref().map_or(Which::LastOf(&here), Which::Named))?;
+    let state = state_of(&home, &id)?;
+    let running = home.holder(&id)?.is_some();
+    if args.json {
+        out::line(&as_json(&id, &state, running).to_string());
+    } else {
+        show(&id, &state, running);
+    }
+    Ok(0)
+}
+
+fn list(home: &Home, as_lines_of_json: bool) -> Result<u8, Failure> {
+    for session in home.sessions()? {
+        let running = home.holder(&session.id)?.is_some();
+        match state_of(home, &session.id) {
+            Ok(state) if as_lines_of_json => out::line(&as_json(&session.id, &state, running).to_string()),
+            Ok(state) => {
+                let task = state.meta.as_ref().map(|meta| meta.task.clone()).unwrap_or_default();
+                let word = if state.meta.is_some() { session_word(&state, running) } else { "never begun" };
+                out::line(&format!("{}  {word:<18} {}", session.id, out::plain(&task)));
+            }
+            Err(failure) => {
+                out::line(&format!("{}  unreadable: {}", session.id, out::plain(&failure.trouble.why)))
+            }
+        }
+    }
+    Ok(0)
+}
+
+fn tools(state: &SessionState) -> String {
+    let stages = state.probed.iter().flatten().flat_map(|root| {
+        let working = root.stages.iter().map(|stage| format!("{} ok", stage.tool));
+        let missing = root.missing.iter().map(|missing| format!("{} missing", missing.tool));
+        working.chain(missing).collect::<Vec<_>>()
+    });
+    stages.collect::<Vec<_>>().join(", ")
+}
+
+fn show(id: &SessionId, state: &SessionState, running: bool) {
+    let meta = state.meta.as_ref();
+    let settings = state.settings();
+    let text = |get: fn(&perspt_core::event::SessionStarted) -> &str| meta.map_or("", get);
+    out::line(&format!("session    {id}  {}", session_word(state, running)));
+    out::line(&format!("task       {}", out::plain(text(|meta| &meta.task))));
+    out::line(&format!("workspace  {}", out::plain(text(|meta| &meta.workspace))));
+    out::line(&format!("model      {}", out::plain(text(|meta| &meta.model))));
+    out::line(&format!("sensors    {}", tools(state)));
+    out::line(&format!(
+        "budget     calls {}/{}, tokens {}/{}, minutes {}/{}",
+        state.account.used.steps,
+        settings.limits.steps,
+        state.account.used.tokens,
+        settings.limits.tokens,
+        state.active_ms() / 60_000,
+        settings.limits.time_ms / 60_000
+    ));
+    if let Some(missing) = &state.degraded {
+        out::line(&format!("degraded   {}: {}", missing.tool, out::plain(&missing.why)));
+    }
+    for id in &state.order {
+        if let Some(node) = state.nodes.get(id) {
+            show_node(node);
+        }
+    }
+    if let Some(trouble) = state.end.as_ref().and_then(|end| end.trouble.as_ref()) {
+        out::line(&format!("stopped    {}: {}", out::plain(&trouble.what), out::plain(&trouble.why)));
+        out::line(&format!("do         {}", out::plain(&trouble.todo)));
+    }
+}
+
+fn show_node(node: &Node) {
+    let energy = node.best.as_ref().and_then(|best| best.energy.as_ref());
+    let energy = energy.map_or("not measured".to_owned(), |energy| {
+        format!(
+            "V={} (syn {} str {} log {} boot {})",
+            energy.total, energy.scores.syn, energy.scores.str, energy.scores.log, energy.scores.boot
+        )
+    });
+    out::line(&format!(
+        "node       {:<20} {:<11} attempts {} corrections {} {energy}",
+        node.spec.id.as_str(),
+        node.state().as_str(),
+        node.attempts,
+        node.corrections
+    ));
+    if let Some(failure) = &node.failure {
+        out::line(&format!("           {}: {}", failure.class.as_str(), out::plain(&failure.reason)));
+    }
+}
+
+fn as_json(id: &SessionId, state: &SessionState, running: bool) -> serde_json::Value {
+    let nodes: Vec<serde_json::Value> = state
+        .order
+        .iter()
+        .filter_map(|id| state.nodes.get(id))
+        .map(|node| {
+            json!({
+                "id": node.spec.id,
+                "state": node.state(),
+                "class": node.spec.node_class,
+                "goal": node.spec.goal,
+                "attempts": node.attempts,
+                "corrections": node.corrections,
+                "energy": node.best.as_ref().and_then(|best| best.energy.clone()),
+                "retry_class": node.failure.as_ref().map(|failure| failure.class),
+                "reason": node.failure.as_ref().map(|failure| &failure.reason),
+                "merkle": node.merkle,
+            })
+        })
+        .collect();
+    json!({
+        "session": id,
+        "status": session_word(state, running),
+        "exit_code": state.end.as_ref().map(|end| end.outcome.exit_code()),
+        "task": state.meta.as_ref().map(|meta| &meta.task),
+        "workspace": state.meta.as_ref().map(|meta| &meta.workspace),
+        "model": state.meta.as_ref().map(|meta| &meta.model),
+        "sensors": state.probed,
+        "nodes": nodes,
+        "head": state.head.map(|head| head.id),
+        "budget": { "used": state.account.used, "limits": state.settings().limits, "active_ms": state.active_ms() },
+        "trouble": state.end.as_ref().and_then(|end| end.trouble.clone()),
+    })
+}

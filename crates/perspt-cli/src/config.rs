@@ -1,0 +1,243 @@
+//! Configuration: built-in values, the user's file, the environment, flags; each value knows its source.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use etcetera::BaseStrategy;
+use perspt_core::event::Settings;
+use perspt_core::residual::Milli;
+use toml_edit::DocumentMut;
+
+use crate::args::RunArgs;
+use crate::fail::Failure;
+
+/// The model that is asked where nothing names one.
+pub const DEFAULT_MODEL: &str = "gpt-5";
+/// The endpoint that is used where nothing names one.
+pub const DEFAULT_BASE_URL: &str = "https://api.openai.com/v1";
+
+/// Where a value comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// perspt itself.
+    BuiltIn,
+    /// The user's file.
+    File(PathBuf),
+    /// A variable.
+    Environment(String),
+    /// The command line.
+    Flag(&'static str),
+}
+
+impl std::fmt::Display for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Source::BuiltIn => f.write_str("built-in"),
+            Source::File(path) => write!(f, "{}", path.display()),
+            Source::Environment(name) => write!(f, "${name}"),
+            Source::Flag(flag) => f.write_str(flag),
+        }
+    }
+}
+
+/// One value as text, with its source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Value {
+    /// The value.
+    pub text: String,
+    /// Its source.
+    pub source: Source,
+}
+
+/// Every key, its value and source.
+#[derive(Debug, Clone)]
+pub struct Config {
+    values: BTreeMap<&'static str, Value>,
+    /// The data directory.
+    pub home: PathBuf,
+    /// Where the data directory comes from.
+    pub home_source: Source,
+    /// Whether a key for the provider is in the environment. The key itself is read when it is needed.
+    pub has_key: bool,
+}
+
+/// A key of the configuration: its name, how its built-in value reads.
+const KEYS: &[(&str, fn(&Settings) -> String)] = &[
+    ("model", |_| DEFAULT_MODEL.to_owned()),
+    ("base_url", |_| DEFAULT_BASE_URL.to_owned()),
+    ("max_steps", |settings| settings.limits.steps.to_string()),
+    ("max_tokens", |settings| settings.limits.tokens.to_string()),
+    ("max_time", |settings| (settings.limits.time_ms / 60_000).to_string()),
+    ("energy_weights", |settings| {
+        let weights = settings.weights;
+        format!("{},{},{}", weights.alpha, weights.beta, weights.gamma)
+    }),
+    ("stability_threshold", |settings| settings.weights.epsilon.to_string()),
+    ("output_tokens", |settings| settings.output_tokens.to_string()),
+    ("first_byte_ms", |settings| settings.first_byte_ms.to_string()),
+    ("idle_ms", |settings| settings.idle_ms.to_string()),
+    ("total_ms", |settings| settings.total_ms.to_string()),
+    ("backoff_ms", |settings| settings.backoff_ms.to_string()),
+    ("stage_timeout_ms", |settings| settings.stage_timeout_ms.to_string()),
+    ("probe_timeout_ms", |settings| settings.probe_timeout_ms.to_string()),
+];
+
+impl Config {
+    /// Reads every layer but the flags.
+    pub fn load() -> Result<Config, Failure> {
+        let (home, home_source) = home()?;
+        let built_in = Settings::default();
+        let mut values: BTreeMap<&'static str, Value> = KEYS
+            .iter()
+            .map(|(key, text)| (*key, Value { text: text(&built_in), source: Source::BuiltIn }))
+            .collect();
+        read_file(&home.join("config.toml"), &mut values)?;
+        let mut from_env = |key: &'static str, variable: &str| {
+            if let Some(text) = variable_text(variable) {
+                values.insert(key, Value { text, source: Source::Environment(variable.to_owned()) });
+            }
+        };
+        from_env("base_url", "OPENAI_BASE_URL");
+        for (key, _) in KEYS {
+            from_env(key, &format!("PERSPT_{}", key.to_uppercase()));
+        }
+        let has_key = variable_text("OPENAI_API_KEY").is_some();
+        Ok(Config { values, home, home_source, has_key })
+    }
+
+    /// The flags' layer.
+    pub fn with_run_args(mut self, args: &RunArgs) -> Config {
+        self.flag("model", "--model", args.model.clone());
+        self.flag("base_url", "--base-url", args.base_url.clone());
+        self.flag("max_steps", "--max-steps", args.max_steps.map(|n| n.to_string()));
+        self.flag("max_tokens", "--max-tokens", args.max_tokens.map(|n| n.to_string()));
+        self.flag("max_time", "--max-time", args.max_time.map(|n| n.to_string()));
+        self
+    }
+
+    /// One flag.
+    pub fn flag(&mut self, key: &'static str, flag: &'static str, text: Option<String>) {
+        if let Some(text) = text {
+            self.values.insert(key, Value { text, source: Source::Flag(flag) });
+        }
+    }
+
+    /// Every key with its value.
+    pub fn values(&self) -> impl Iterator<Item = (&'static str, &Value)> {
+        KEYS.iter().filter_map(|(key, _)| Some((*key, self.values.get(key)?)))
+    }
+
+    /// One value.
+    pub fn text(&self, key: &str) -> &str {
+        self.values.get(key).map_or("", |value| value.text.as_str())
+    }
+
+    /// Whether a value was set by anyone but perspt.
+    pub fn is_set(&self, key: &str) -> bool {
+        self.values.get(key).is_some_and(|value| value.source != Source::BuiltIn)
+    }
+
+    /// The settings a session runs with.
+    pub fn settings(&self) -> Result<Settings, Failure> {
+        let mut settings = Settings::default();
+        settings.limits.steps = self.number("max_steps")?;
+        settings.limits.tokens = self.number("max_tokens")?;
+        settings.limits.time_ms = self.number("max_time")?.saturating_mul(60_000);
+        settings.output_tokens = u32::try_from(self.number("output_tokens")?).unwrap_or(u32::MAX);
+        settings.first_byte_ms = self.number("first_byte_ms")?;
+        settings.idle_ms = self.number("idle_ms")?;
+        settings.total_ms = self.number("total_ms")?;
+        settings.backoff_ms = self.number("backoff_ms")?;
+        settings.stage_timeout_ms = self.number("stage_timeout_ms")?;
+        settings.probe_timeout_ms = self.number("probe_timeout_ms")?;
+        settings.weights.epsilon = self.milli("stability_threshold", self.text("stability_threshold"))?;
+        let weights: Vec<&str> = self.text("energy_weights").split(',').collect();
+        let [alpha, beta, gamma] = weights.as_slice() else {
+            return Err(self.bad("energy_weights", "three numbers, as `1.0,0.5,2.0`"));
+        };
+        settings.weights.alpha = self.milli("energy_weights", alpha)?;
+        settings.weights.beta = self.milli("energy_weights", beta)?;
+        settings.weights.gamma = self.milli("energy_weights", gamma)?;
+        Ok(settings)
+    }
+
+    fn number(&self, key: &'static str) -> Result<u64, Failure> {
+        let number = self.text(key).trim().parse::<u64>().ok().filter(|number| *number > 0);
+        number.ok_or_else(|| self.bad(key, "a whole number above zero"))
+    }
+
+    /// A decimal number with at most three places, without going through a float.
+    fn milli(&self, key: &'static str, text: &str) -> Result<Milli, Failure> {
+        let text = text.trim();
+        let (whole, rest) = text.split_once('.').unwrap_or((text, ""));
+        let digits = |part: &str| part.chars().all(|c| c.is_ascii_digit());
+        let fine = !whole.is_empty() && digits(whole) && digits(rest) && rest.len() <= 3;
+        let number = fine.then(|| format!("{whole}{rest:0<3}").parse::<u64>().ok()).flatten();
+        number.map(Milli).ok_or_else(|| self.bad(key, "numbers of zero or more with at most three decimals"))
+    }
+
+    fn bad(&self, key: &'static str, wanted: &str) -> Failure {
+        let value = self.values.get(key);
+        let (text, source) = value
+            .map_or((String::new(), String::new()), |value| (value.text.clone(), value.source.to_string()));
+        Failure::usage(
+            format!("`{key}` is not usable"),
+            format!("`{text}` (from {source}) is not {wanted}"),
+            format!("set it to {wanted}"),
+        )
+    }
+}
+
+fn variable_text(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|text| !text.trim().is_empty())
+}
+
+/// The provider's key, read at the moment it is needed.
+pub fn provider_key() -> Option<String> {
+    variable_text("OPENAI_API_KEY")
+}
+
+fn home() -> Result<(PathBuf, Source), Failure> {
+    if let Some(path) = std::env::var_os("PERSPT_HOME").filter(|path| !path.is_empty()) {
+        let path = PathBuf::from(path);
+        let path = std::path::absolute(&path).unwrap_or(path);
+        return Ok((path, Source::Environment("PERSPT_HOME".to_owned())));
+    }
+    let strategy = etcetera::choose_base_strategy().map_err(|error| {
+        Failure::usage(
+            "perspt has nowhere to keep its data",
+            error.to_string(),
+            "set HOME, or PERSPT_HOME to a folder of yours",
+        )
+    })?;
+    Ok((strategy.data_dir().join("perspt"), Source::BuiltIn))
+}
+
+fn read_file(path: &Path, values: &mut BTreeMap<&'static str, Value>) -> Result<(), Failure> {
+    let bad = |why: String| {
+        Failure::usage(
+            "the configuration file cannot be used",
+            format!("{}: {why}", path.display()),
+            "mend or remove it",
+        )
+    };
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(bad(error.to_string())),
+    };
+    let document: DocumentMut =
+        text.parse().map_err(|error: toml_edit::TomlError| bad(error.message().to_owned()))?;
+    for (name, item) in document.iter() {
+        let Some((key, _)) = KEYS.iter().find(|(key, _)| *key == name) else {
+            return Err(bad(format!("`{name}` is not a key (see `perspt config --show`)")));
+        };
+        let text = match item.as_value() {
+            Some(toml_edit::Value::String(text)) => text.value().clone(),
+            Some(value) => value.to_string().trim().to_owned(),
+            None => return Err(bad(format!("`{name}` is not a plain value"))),
+        };
+        values.insert(key, Value { text, source: Source::File(path.to_owned()) });
+    }
+    Ok(())
+}

@@ -1,0 +1,31 @@
+//! Events as JSON lines: each record as the log has it.
+
+use perspt_agent::ports::View;
+use perspt_core::event::{Event, SCHEMA};
+use perspt_core::ids::Millis;
+use perspt_core::state::SessionState;
+use perspt_store::Stamp;
+use serde::Serialize;
+
+use crate::out;
+
+/// The JSON view.
+pub struct Json;
+
+#[derive(Serialize)]
+struct Line<'a> {
+    seq: u64,
+    at: Millis,
+    v: u32,
+    event: &'a Event,
+    hash: perspt_core::hash::Sha,
+}
+
+impl View for Json {
+    fn saw(&mut self, stamp: &Stamp, at: Millis, event: &Event, _: &SessionState) {
+        let line = Line { seq: stamp.seq, at, v: SCHEMA, event, hash: stamp.hash };
+        if let Ok(text) = serde_json::to_string(&line) {
+            out::line(&text);
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! Headless lines: one stage a line, `key=value` fields.
+
+use perspt_agent::ports::View;
+use perspt_core::effect::{Effect, Intent};
+use perspt_core::energy::ReadingSummary;
+use perspt_core::event::{AskNext, Calibration, Certificate, Closed, Ended, Event, RepoMode, Verdict};
+use perspt_core::ids::{EffectId, Millis, NodeId};
+use perspt_core::outcome::NodeEnd;
+use perspt_core::plan::OpenScope;
+use perspt_core::reading::Status;
+use perspt_core::state::{InFlight, SessionState};
+use perspt_store::Stamp;
+
+use super::text::{diff_fields, energy_fields, plugins, verdict_field};
+use crate::out::{self, plain, value};
+
+/// The lines.
+#[derive(Default)]
+pub struct Lines {
+    /// The last effect that was begun, for words about its end.
+    begun: Option<(EffectId, InFlight)>,
+    progress: bool,
+}
+
+impl View for Lines {
+    fn saw(&mut self, _: &Stamp, _: Millis, event: &Event, state: &SessionState) {
+        self.clear();
+        match event {
+            Event::SessionStarted(started) => {
+                out::line(&format!(
+                    "SESSION id={} workspace={} model={}",
+                    started.session,
+                    value(&started.workspace),
+                    value(&started.model)
+                ));
+            }
+            Event::SessionResumed(_) => out::line("RESUME"),
+            Event::TailCut { bytes, kept_as, .. } => {
+                out::line(&format!("REPAIR torn_record={bytes} kept_as={}", value(kept_as)));
+            }
+            Event::EffectStarted { id, key, effect } => {
+                self.begun = Some((*id, InFlight { key: key.clone(), effect: effect.clone() }));
+                node_line(key.node.as_ref(), effect, state);
+                self.show_progress(effect);
+            }
+            Event::EffectEnded { id, outcome } => {
+                let effect = self.begun.take().filter(|(begun, _)| begun == id).map(|(_, begun)| begun);
+                ended(effect.as_ref(), outcome, state);
+            }
+            Event::NodeProposed { .. } => {}
+            Event::PlanAdopted { nodes, source, .. } => {
+                plan_lines(state, *nodes, &format!("{source:?}").to_lowercase())
+            }
+            Event::AttemptJudged { stages, energy, threshold, verdict, reason, .. } => {
+                let roots =
+                    stages.iter().map(|stage| &stage.stage.root).collect::<std::collections::BTreeSet<_>>();
+                let fields: Vec<String> =
+                    stages.iter().map(|stage| verdict_field(stage, roots.len() > 1)).collect();
+                out::line(&format!("VERIFY {}", fields.join(" ")));
+                out::line(&format!("ENERGY {}", energy_fields(energy, stages, *threshold)));
+                if *verdict != Verdict::Stable {
+                    let kept = if *verdict == Verdict::Discarded { " kept=best-before" } else { "" };
+                    let reason = reason.as_deref().unwrap_or("not stable");
+                    out::line(&format!("RETRY class=correction reason={}{kept}", value(reason)));
+                }
+            }
+            Event::NodeClosed { node, end } => match end {
+                Closed::Escalated { certificate } => escalate_lines(node, certificate),
+                Closed::Blocked { by } => out::line(&format!("BLOCKED node={node} by={by}")),
+            },
+            Event::PauseAsked => out::note("pausing: what runs is finished first; Ctrl-C again aborts"),
+            Event::AbortAsked { by } => out::line(&format!("ABORT by={}", value(by))),
+            Event::SessionEnded { .. } => summary(state),
+        }
+    }
+}
+
+impl Lines {
+    fn show_progress(&mut self, effect: &Effect) {
+        if !out::progress_shown() {
+            return;
+        }
+        let what = match effect {
+            Effect::Snapshot => "looking at the workspace",
+            Effect::Probe => "trying the tools",
+            Effect::Fetch { .. } => "fetching dependencies",
+            Effect::LayOut { .. } => "laying out the branch",
+            Effect::Measure { stage, .. } => match stage.kind {
+                perspt_core::reading::StageKind::Test => "running the tests",
+                perspt_core::reading::StageKind::Build => "building",
+                perspt_core::reading::StageKind::Syntax => "checking the syntax",
+                perspt_core::reading::StageKind::Structure => "looking at what changed",
+            },
+            Effect::Calibrate { .. } => "planting an error to see whether the tools see it",
+            Effect::Assemble { .. } => "gathering context",
+            Effect::Ask { .. } => "asking the model",
+            Effect::Parse { .. } => "reading the answer",
+            Effect::Question { .. } => return,
+            Effect::Publish { .. } => "committing",
+        };
+        self.progress = true;
+        out::prompt(&format!("\r\x1b[K… {what}"));
+    }
+
+    fn clear(&mut self) {
+        if std::mem::take(&mut self.progress) {
+            out::prompt("\r\x1b[K");
+        }
+    }
+}
+
+fn node_line(node: Option<&NodeId>, effect: &Effect, state: &SessionState) {
+    let (Effect::Assemble { intent, .. }, Some(node)) = (effect, node.and_then(|id| state.nodes.get(id)))
+    else {
+        return;
+    };
+    match intent {
+        Intent::Generate => {
+            let again = if node.generation > 0 { " rebuilt=base-moved" } else { "" };
+            out::line(&format!("NODE id={} goal={}{again}", node.spec.id, value(&node.spec.goal)));
+        }
+        Intent::Correction | Intent::Retarget | Intent::Malformed => {
+            out::line(&format!("NODE id={} retry={}", node.spec.id, node.attempts));
+        }
+        Intent::ArchitectExisting | Intent::ArchitectGreenfield => {}
+    }
+}
+
+fn ended(begun: Option<&InFlight>, outcome: &Ended, state: &SessionState) {
+    let node = begun.and_then(|begun| begun.key.node.as_ref());
+    match outcome {
+        Ended::Snapshotted { files, repo_mode, notes, .. } => {
+            out::line(&format!(
+                "DETECT plugins={} files={files} repo_mode={}",
+                plugins(state),
+                mode(*repo_mode)
+            ));
+            notes.iter().for_each(|note| out::note(&format!("note: {}", plain(note))));
+        }
+        Ended::Probed { tools, confinement, .. } => {
+            out::line(&format!(
+                "TOOLS {} confinement={}",
+                tools.iter().map(|tool| value(tool)).collect::<Vec<_>>().join(" "),
+                value(confinement)
+            ));
+        }
+        Ended::Measured { reading, .. } if node.is_none() => {
+            out::line(&format!("BASELINE {}", baseline_field(reading)))
+        }
+        Ended::Calibrated { verdict, .. } => {
+            let stage = begun.and_then(|begun| match &begun.effect {
+                Effect::Calibrate { stage, .. } => Some(stage.kind.as_str()),
+                _ => None,
+            });
+            let result = match verdict {
+                Calibration::Sees(plants) => format!("sees planted={}", value(&plants.join("; "))),
+                Calibration::Remembered => "remembered".to_owned(),
+                Calibration::Blind(plant) => format!("blind plant={}", value(plant)),
+            };
+            out::line(&format!("CALIBRATE stage={} result={result}", stage.unwrap_or("?")));
+        }
+        Ended::Assembled { context, files, degraded, .. } if node.is_some() => {
+            out::line(&format!("CONTEXT hash={} files={} digests=0 seals=0", context.short(), files.len()));
+            degraded.iter().for_each(|line| out::note(&format!("context: not shown: {}", plain(line))));
+        }
+        Ended::AskFailed { class, what, next } => {
+            let next = match next {
+                AskNext::Again(_) => "again",
+                AskNext::Malformed => "retry",
+                AskNext::Unusable => "give-up",
+            };
+            out::line(&format!("MODEL error={class} next={next} what={}", value(what)));
+        }
+        Ended::PlanParsed { proposed: None, diagnostics, .. } => {
+            let reason = diagnostics.first().map_or("the plan cannot be used", String::as_str);
+            out::line(&format!("RETRY class=plan reason={}", value(reason)));
+        }
+        Ended::BundleParsed { retry: Some(class), violations, .. } => {
+            let reason = violations.first().map_or("the answer cannot be used", String::as_str);
+            out::line(&format!("RETRY class={} reason={}", class.as_str(), value(reason)));
+        }
+        Ended::LaidOut { diff, .. } => out::line(&format!("DIFF {}", diff_fields(diff))),
+        Ended::Published { commit, .. } => {
+            let tests = if commit.tests_changed > 0 {
+                format!(" tests_changed={}", commit.tests_changed)
+            } else {
+                String::new()
+            };
+            out::line(&format!(
+                "COMMIT node={} merkle={}{tests} ledger={}",
+                commit.node,
+                commit.merkle.short(),
+                commit.id().short()
+            ));
+        }
+        Ended::BaseMoved { changed, .. } => {
+            let paths: Vec<&str> = changed.iter().map(|path| path.as_str()).take(8).collect();
+            out::line(&format!("REBASE your_changes={}", value(&paths.join(","))));
+        }
+        Ended::Decided { .. }
+        | Ended::Measured { .. }
+        | Ended::Assembled { .. }
+        | Ended::Answered { .. }
+        | Ended::Fetched { .. }
+        | Ended::PlanParsed { .. }
+        | Ended::BundleParsed { .. }
+        | Ended::Unworkable { .. }
+        | Ended::Broke { .. }
+        | Ended::Lost
+        | Ended::Cancelled => {}
+    }
+}
+
+fn mode(repo_mode: RepoMode) -> &'static str {
+    match repo_mode {
+        RepoMode::Existing => "existing",
+        RepoMode::Greenfield => "greenfield",
+    }
+}
+
+fn baseline_field(reading: &ReadingSummary) -> String {
+    let tool = reading.tool.replace(' ', "-");
+    match (&reading.status, &reading.tests) {
+        (Status::Measured, Some(tests)) => {
+            format!("{tool}={}-passed,{}-failed,{}-skipped", tests.passed, tests.failed, tests.skipped)
+        }
+        (Status::Measured, None) if reading.errors == 0 => format!("{tool}=pass"),
+        (Status::Measured, None) => format!("{tool}=fail:{}", reading.errors),
+        (Status::NotRun(why), _) => format!("{tool}=not-run why={}", value(why)),
+        (Status::Unavailable(why), _) => format!("{tool}=unavailable why={}", value(why)),
+    }
+}
+
+fn plan_lines(state: &SessionState, nodes: u32, source: &str) {
+    let repo_mode = state.found.as_ref().map_or(RepoMode::Existing, |found| found.repo_mode);
+    out::line(&format!(
+        "PLAN plugins={} nodes={nodes} repo_mode={} source={source}",
+        plugins(state),
+        mode(repo_mode)
+    ));
+    for (index, id) in state.order.iter().enumerate() {
+        let Some(node) = state.nodes.get(id) else { continue };
+        let listed: Vec<&str> =
+            node.spec.output_files.iter().chain(&node.spec.modifies).map(|path| path.as_str()).collect();
+        let files = match node.spec.scope {
+            OpenScope::Listed => listed.join(","),
+            OpenScope::Sources => format!("sources,{}", listed.join(",")),
+            OpenScope::NewTests => "new-tests".to_owned(),
+        };
+        let after: Vec<&str> = node.spec.dependencies.iter().map(NodeId::as_str).collect();
+        let after = if after.is_empty() { String::new() } else { format!(" after={}", after.join(",")) };
+        let number = index + 1;
+        out::line(&format!(
+            "PLAN node[{number}]={id} files={}{after} goal={}",
+            value(files.trim_end_matches(',')),
+            value(&node.spec.goal)
+        ));
+    }
+}
+
+fn escalate_lines(node: &NodeId, certificate: &Certificate) {
+    out::line(&format!(
+        "ESCALATE node={node} category={} reason={} answers={} next={}",
+        certificate.category.as_str(),
+        value(&format!("{:?}", certificate.reason)),
+        certificate.answers,
+        value(&certificate.next)
+    ));
+    for line in &certificate.residuals {
+        out::line(&format!("  residual {}", plain(line)));
+    }
+}
+
+fn summary(state: &SessionState) {
+    let Some(end) = &state.end else { return };
+    let ends = state.node_ends();
+    let done = ends.iter().filter(|end| **end == NodeEnd::Committed).count();
+    let session = state.meta.as_ref().map(|meta| meta.session.to_string()).unwrap_or_default();
+    let next = match (end.reason.is_resumable(), done) {
+        (true, _) => format!("perspt resume {session}"),
+        (false, 0) => format!("perspt status {session}"),
+        (false, _) => "perspt ledger --recent".to_owned(),
+    };
+    if let Some(trouble) = &end.trouble {
+        out::note(&format!("stopped: {}", plain(&trouble.what)));
+        out::note(&format!("  why: {}", plain(&trouble.why)));
+        out::note(&format!("  do:  {}", plain(&trouble.todo)));
+    }
+    let open: Vec<String> = state
+        .order
+        .iter()
+        .filter_map(|id| state.nodes.get(id))
+        .filter(|node| node.end != Some(NodeEnd::Committed))
+        .map(|node| format!("{}:{}", node.spec.id, node.state().as_str()))
+        .collect();
+    let open =
+        if open.is_empty() { String::new() } else { format!(" unfinished={}", value(&open.join(","))) };
+    let owed: Vec<&str> = end.owed.iter().map(|path| path.as_str()).collect();
+    let owed =
+        if owed.is_empty() { String::new() } else { format!(" evidence_owed={}", value(&owed.join(","))) };
+    let used = &state.account.used;
+    out::line(&format!(
+        "SUMMARY completed={done}/{} status={}{open}{owed} active_plugins={} calls={} tokens={} next={}",
+        ends.len(),
+        super::session_word(state, false),
+        plugins(state),
+        used.steps,
+        used.tokens,
+        value(&next)
+    ));
+}

@@ -1,0 +1,94 @@
+//! Words that several views share.
+
+use perspt_core::energy::Energy;
+use perspt_core::event::{DiffNote, StageResult, StageVerdict};
+use perspt_core::path::RelPath;
+use perspt_core::reading::StageKind;
+use perspt_core::residual::Milli;
+use perspt_core::state::SessionState;
+
+use crate::out::value;
+
+/// The fields of an ENERGY line. What was not measured reads `not-run`, never 0.
+pub fn energy_fields(energy: &Energy, stages: &[StageVerdict], threshold: Milli) -> String {
+    let unseen = |kinds: &[StageKind]| {
+        let concerned: Vec<_> = stages.iter().filter(|stage| kinds.contains(&stage.stage.kind)).collect();
+        !concerned.is_empty()
+            && concerned
+                .iter()
+                .all(|stage| matches!(stage.result, StageResult::NotRun | StageResult::Unavailable))
+    };
+    let shown = |score: Milli, kinds: &[StageKind]| {
+        if unseen(kinds) { "not-run".to_owned() } else { score.to_string() }
+    };
+    format!(
+        "syn={} str={} log={} boot={} sheaf=not-run total={}{} threshold={threshold}",
+        shown(energy.scores.syn, &[StageKind::Syntax, StageKind::Build]),
+        shown(energy.scores.str, &[StageKind::Structure]),
+        shown(energy.scores.log, &[StageKind::Test]),
+        energy.scores.boot,
+        energy.total,
+        if energy.unmeasured > 0 { "+unknown" } else { "" },
+    )
+}
+
+/// One stage of a VERIFY line.
+pub fn verdict_field(stage: &StageVerdict, with_root: bool) -> String {
+    let root = if with_root { format!("{}:", stage.stage.root) } else { String::new() };
+    let name = format!("{root}{}", stage.tool.replace(' ', "-"));
+    let tests = stage.tests.map(|tests| {
+        let skipped = if tests.skipped > 0 { format!(",{}-skipped", tests.skipped) } else { String::new() };
+        format!("({}-passed,{}-failed{skipped})", tests.passed, tests.failed)
+    });
+    let result = match stage.result {
+        StageResult::Pass => "pass".to_owned(),
+        StageResult::Fail(errors) => format!("fail:{errors}"),
+        StageResult::NotRun => "not-run".to_owned(),
+        StageResult::Unavailable => "unavailable".to_owned(),
+    };
+    format!("{name}={result}{}", tests.unwrap_or_default())
+}
+
+/// The fields of a DIFF line.
+pub fn diff_fields(diff: &DiffNote) -> String {
+    let list = |paths: &[RelPath]| {
+        let shown: Vec<&str> = paths.iter().map(RelPath::as_str).take(20).collect();
+        let more = paths.len().saturating_sub(20);
+        if more > 0 { format!("{},+{more}", shown.join(",")) } else { shown.join(",") }
+    };
+    let mut fields = Vec::new();
+    for (name, paths) in [("create", &diff.create), ("modify", &diff.modify), ("delete", &diff.delete)] {
+        if !paths.is_empty() {
+            fields.push(format!("{name}={}", value(&list(paths))));
+        }
+    }
+    let moved: Vec<String> = diff.moved.iter().map(|(from, to)| format!("{from}->{to}")).collect();
+    if !moved.is_empty() {
+        fields.push(format!("move={}", value(&moved.join(","))));
+    }
+    if diff.tests_changed > 0 {
+        fields.push(format!("tests_changed={}", diff.tests_changed));
+    }
+    if fields.is_empty() { "nothing".to_owned() } else { fields.join(" ") }
+}
+
+/// The plugins of a session.
+pub fn plugins(state: &SessionState) -> String {
+    let mut names: Vec<String> =
+        state.found.iter().flat_map(|found| &found.roots).map(|root| root.plugin.to_string()).collect();
+    names.dedup();
+    if names.is_empty() { "none".to_owned() } else { names.join(",") }
+}
+
+/// What a session is doing, in a word.
+pub fn session_word(state: &SessionState, running: bool) -> &'static str {
+    match (&state.end, running) {
+        (Some(end), _) => match end.reason {
+            perspt_core::outcome::EndReason::Paused => "paused",
+            perspt_core::outcome::EndReason::Aborted => "aborted",
+            _ => end.outcome.as_str(),
+        },
+        (None, true) => "running",
+        (None, false) => "interrupted",
+    }
+}

@@ -1,0 +1,251 @@
+//! Putting a session together: home, runner, model, plugins, environment, and the loop.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use perspt_agent::actor::{Actor, ModelMaker, Parts};
+use perspt_agent::open::{Open, data_dir_refusal};
+use perspt_agent::ports::{Clock, SystemClock, View};
+use perspt_agent::session::{Session, run};
+use perspt_core::event::{SessionStarted, Trouble};
+use perspt_core::ids::SessionId;
+use perspt_core::state::SessionState;
+use perspt_lang::plugin::Machine;
+use perspt_model::{Key, Model, OpenAi, OpenAiConfig, Recorded};
+use perspt_sandbox::Runner;
+use perspt_store::{Home, RealDisk};
+
+use crate::config::{self, Config};
+use crate::console::Person;
+use crate::demo;
+use crate::fail::Failure;
+use crate::interrupts::Terminal;
+
+/// The hidden word under which this program is the sandbox's helper.
+pub const BOX: &str = "__box";
+
+/// The data dir, opened.
+pub fn open_home(config: &Config) -> Result<Home, Failure> {
+    // A link in the data dir's own path would be seen differently by confined commands.
+    let root = existing_part_resolved(&config.home);
+    Ok(Home::open(root, Arc::new(RealDisk))?)
+}
+
+fn existing_part_resolved(path: &Path) -> PathBuf {
+    for ancestor in path.ancestors() {
+        if let (Ok(resolved), Ok(rest)) = (ancestor.canonicalize(), path.strip_prefix(ancestor)) {
+            return if rest.as_os_str().is_empty() { resolved } else { resolved.join(rest) };
+        }
+    }
+    path.to_owned()
+}
+
+/// The folder a command works in, resolved.
+pub fn workspace(given: Option<&Path>) -> Result<PathBuf, Failure> {
+    let shown = given.unwrap_or(Path::new("."));
+    let resolved = shown.canonicalize().map_err(|error| {
+        Failure::usage(
+            "the workspace cannot be used",
+            format!("{}: {error}", shown.display()),
+            "name an existing folder with `-w`",
+        )
+    })?;
+    if !resolved.is_dir() {
+        let why = format!("{} is not a folder", shown.display());
+        return Err(Failure::usage("the workspace cannot be used", why, "name a folder with `-w`"));
+    }
+    if resolved.parent().is_none() {
+        return Err(Failure::usage(
+            "the workspace cannot be used",
+            "it is the root of the file system",
+            "name a project's folder with `-w`",
+        ));
+    }
+    if resolved.to_str().is_none() {
+        return Err(Failure::usage(
+            "the workspace cannot be used",
+            "its path is not UTF-8",
+            "rename the folder",
+        ));
+    }
+    Ok(resolved)
+}
+
+/// Refuses a data dir that would lie inside what is measured.
+pub fn check_data_dir(home: &Home, workspace: &Path) -> Result<(), Failure> {
+    match data_dir_refusal(home.root(), workspace) {
+        Some(why) => Err(Failure::usage(
+            "perspt's data directory cannot be used",
+            why,
+            "set PERSPT_HOME to a folder outside any project",
+        )),
+        None => Ok(()),
+    }
+}
+
+/// A new session's name: when it began, and something that tells two of one second apart.
+pub fn new_session_id() -> SessionId {
+    use std::hash::{BuildHasher, Hasher};
+    let seconds = SystemClock.now().0 / 1000;
+    let random = std::collections::hash_map::RandomState::new().build_hasher().finish();
+    let (date, time) = civil(seconds);
+    SessionId(format!("{date}-{time}-{:05x}", random & 0xf_ffff))
+}
+
+/// Date and time of day in UTC, as `20261115` and `231203` (days to civil date after Howard Hinnant's
+/// published algorithm).
+fn civil(seconds: u64) -> (String, String) {
+    let (days, rest) = (seconds / 86_400, seconds % 86_400);
+    let z = days + 719_468;
+    let era = z / 146_097;
+    let day_of_era = z % 146_097;
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_index = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_index + 2) / 5 + 1;
+    let month = if month_index < 10 { month_index + 3 } else { month_index - 9 };
+    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    (
+        format!("{year:04}{month:02}{day:02}"),
+        format!("{:02}{:02}{:02}", rest / 3600, rest / 60 % 60, rest % 60),
+    )
+}
+
+/// The runner, with this program as its helper.
+pub fn runner() -> Result<Runner, Failure> {
+    let helper = std::env::current_exe().map_err(|error| {
+        Failure::internal(
+            "perspt cannot find its own program",
+            error.to_string(),
+            "start it by its full path",
+        )
+    })?;
+    Ok(Runner::new(helper, vec![BOX.to_owned()]))
+}
+
+/// What plugins must know of the machine.
+pub fn machine(workspace: &Path) -> Machine {
+    let python = |folder: &Path| {
+        let path = folder.join("bin/python");
+        path.exists().then(|| path.to_string_lossy().into_owned())
+    };
+    Machine {
+        workspace_python: python(&workspace.join(".venv")),
+        active_python: std::env::var_os("VIRTUAL_ENV").and_then(|folder| python(Path::new(&folder))),
+    }
+}
+
+/// The environment every command starts from: an allow-list, nothing else.
+pub fn environment() -> BTreeMap<String, String> {
+    let mut env = BTreeMap::new();
+    let mut set = |name: &str, value: Option<String>| {
+        if let Some(value) = value {
+            env.insert(name.to_owned(), value);
+        }
+    };
+    let own = |name: &str| std::env::var(name).ok();
+    let in_home = |folder: &str| {
+        let path = Path::new(&std::env::var_os("HOME")?).join(folder);
+        path.is_dir().then(|| path.to_string_lossy().into_owned())
+    };
+    set("PATH", own("PATH").or_else(|| Some("/usr/local/bin:/usr/bin:/bin".to_owned())));
+    set("LANG", Some("C.UTF-8".to_owned()));
+    set("TERM", Some("dumb".to_owned()));
+    set("CARGO_HOME", own("CARGO_HOME").or_else(|| in_home(".cargo")));
+    set("RUSTUP_HOME", own("RUSTUP_HOME").or_else(|| in_home(".rustup")));
+    set("PYENV_ROOT", own("PYENV_ROOT").or_else(|| in_home(".pyenv")));
+    env
+}
+
+/// Makes the model a session names.
+pub fn model_maker() -> ModelMaker {
+    Box::new(|meta: &SessionStarted| {
+        let failed = |what: &str, why: String, todo: &str| Trouble {
+            what: what.to_owned(),
+            why,
+            todo: todo.to_owned(),
+        };
+        if let Some(language) = meta.model.strip_prefix("demo:") {
+            return Ok(Arc::new(demo::recording(language)) as Arc<dyn Model>);
+        }
+        if let Some(folder) = meta.model.strip_prefix("replay:") {
+            return match Recorded::from_dir(Path::new(folder)) {
+                Ok(recorded) => Ok(Arc::new(recorded)),
+                Err(error) => Err(failed(
+                    "the recording cannot be used",
+                    error.to_string(),
+                    "name a folder of recorded answers",
+                )),
+            };
+        }
+        let key = config::provider_key();
+        if key.is_none() && meta.base_url.is_none() {
+            return Err(failed(
+                "no model can be asked",
+                "neither OPENAI_API_KEY nor OPENAI_BASE_URL is set".to_owned(),
+                "set OPENAI_API_KEY, or OPENAI_BASE_URL for an endpoint without a key",
+            ));
+        }
+        let base_url = meta.base_url.clone().unwrap_or_else(|| config::DEFAULT_BASE_URL.to_owned());
+        let openai = OpenAi::new(OpenAiConfig {
+            base_url,
+            key: key.as_deref().and_then(Key::new),
+            model: meta.model.clone(),
+        });
+        match openai {
+            Ok(model) => Ok(Arc::new(model)),
+            Err(error) => Err(failed(
+                "the model's endpoint cannot be used",
+                error.to_string(),
+                "check the base URL and the key",
+            )),
+        }
+    })
+}
+
+/// Runs an opened session to its end, on a runtime of its own.
+pub fn drive(home: &Home, open: Open, view: &mut dyn View) -> Result<SessionState, Failure> {
+    let Open { mut writer, state, workspace, lease, .. } = open;
+    let session = writer.session().clone();
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(
+            |error| {
+                Failure::internal(
+                    "perspt cannot start its threads",
+                    error.to_string(),
+                    "free some memory or processes",
+                )
+            },
+        )?;
+    let parts = Parts {
+        home: home.clone(),
+        blobs: home.blobs(&session)?,
+        lease,
+        machine: machine(&workspace),
+        workspace,
+        runner: runner()?,
+        plugins: perspt_lang::plugins().to_vec(),
+        env: environment(),
+        model: model_maker(),
+        console: Arc::new(Person::default()),
+    };
+    let inbox = home.inbox(&session)?;
+    let result = runtime.block_on(async {
+        let mut interrupts = Terminal::new(inbox).map_err(|error| {
+            Failure::internal("perspt cannot listen for signals", error.to_string(), "report this")
+        })?;
+        let loop_of = Session {
+            journal: &mut writer,
+            state,
+            act: Arc::new(Actor::new(parts)),
+            clock: &SystemClock,
+            interrupts: &mut interrupts,
+            view,
+        };
+        Ok::<_, Failure>(run(loop_of).await?)
+    });
+    // A question that nobody answered must not keep the program alive.
+    runtime.shutdown_background();
+    result
+}

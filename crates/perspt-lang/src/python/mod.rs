@@ -1,0 +1,203 @@
+//! Python: files are compiled in memory, tests are listed and run by pytest, or by a small unittest runner of
+//! ours where pytest is missing. Start at `stages`, then `syntax`, `pytest` and `unittest`, which read what
+//! came out.
+
+mod collection;
+mod ini;
+mod items;
+mod junit;
+mod lexer;
+mod modules;
+mod plants;
+mod probe;
+mod pytest;
+mod roots;
+mod stages;
+mod stdlib;
+mod structure;
+mod syntax;
+mod unittest;
+
+use perspt_core::path::RelPath;
+use perspt_core::reading::{Reading, StageKind};
+use perspt_core::residual::{Residual, Severity};
+use perspt_core::stage::{Root, Stage, Step, StepEnd, StepOutput};
+
+use crate::plugin::{Files, Machine, NoTool, Plant, Plugin, Probe, ReadContext, ToolState, Tools, Touch};
+use crate::shared::touch::mentions;
+
+/// The plugin's name.
+const NAME: &str = "python";
+
+const SYNTAX_SCRIPT: &str = include_str!("../../assets/perspt_syntax.py");
+const UNITTEST_SCRIPT: &str = include_str!("../../assets/perspt_unittest.py");
+
+/// The Python plugin.
+pub(crate) struct Python;
+
+fn is_manifest(path: &RelPath) -> bool {
+    ["pyproject.toml", "setup.cfg", "setup.py"].contains(&path.name())
+}
+
+/// A file that runners look for tests in, by its name.
+fn is_test_name(path: &RelPath) -> bool {
+    let name = path.name();
+    let named =
+        name.starts_with("test_") || name.ends_with("_test.py") || ["test.py", "tests.py"].contains(&name);
+    named && path.extension() == Some("py")
+}
+
+/// What tests are made of, their data and expected values included.
+fn is_test_material(path: &RelPath) -> bool {
+    let in_tests = path.ancestors().any(|folder| ["tests", "test"].contains(&folder.name()));
+    in_tests || is_test_name(path)
+}
+
+/// A source that holds tests or helps them.
+fn is_test_source(path: &RelPath) -> bool {
+    path.extension() == Some("py") && is_test_material(path) && path.name() != "conftest.py"
+}
+
+fn decides_evidence(path: &RelPath) -> bool {
+    let files = [
+        "conftest.py",
+        "pytest.ini",
+        ".pytest.ini",
+        "pytest.toml",
+        ".pytest.toml",
+        "tox.ini",
+        "noxfile.py",
+        "sitecustomize.py",
+        "usercustomize.py",
+        "pytest.py",
+        "unittest.py",
+        "_pytest.py",
+        "pluggy.py",
+    ];
+    let packages = ["pytest", "_pytest", "unittest", "pluggy"];
+    let in_package = path.ancestors().any(|folder| {
+        let at_import_root = folder.parent().is_some_and(|above| above.is_root() || above.name() == "src");
+        packages.contains(&folder.name()) && at_import_root
+    });
+    files.contains(&path.name()) || path.extension() == Some("pth") || in_package
+}
+
+fn has_error(residuals: &[Residual]) -> bool {
+    residuals.iter().any(|residual| residual.severity == Severity::Error)
+}
+
+impl Plugin for Python {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn roots(&self, files: &dyn Files) -> Vec<Root> {
+        roots::find(files)
+    }
+
+    fn named_in(&self, task: &str) -> bool {
+        mentions(
+            task,
+            &["python", "python3", "pytest", "unittest", "pyproject.toml", "django", "flask", ".py"],
+        )
+    }
+
+    fn is_manifest(&self, path: &RelPath) -> bool {
+        is_manifest(path)
+    }
+
+    fn is_source(&self, path: &RelPath) -> bool {
+        path.extension() == Some("py")
+    }
+
+    fn is_test_file(&self, path: &RelPath) -> bool {
+        is_test_source(path)
+    }
+
+    fn is_lockfile(&self, path: &RelPath) -> bool {
+        ["poetry.lock", "uv.lock", "pdm.lock", "Pipfile.lock"].contains(&path.name())
+    }
+
+    fn is_support_file(&self, path: &RelPath) -> bool {
+        let requirements = path.name().starts_with("requirements") && path.extension() == Some("txt");
+        path.name() == "__init__.py" || is_manifest(path) || requirements
+    }
+
+    fn decides_evidence(&self, path: &RelPath) -> bool {
+        decides_evidence(path)
+    }
+
+    fn assets(&self) -> &'static [(&'static str, &'static str)] {
+        &[("perspt_syntax.py", SYNTAX_SCRIPT), ("perspt_unittest.py", UNITTEST_SCRIPT)]
+    }
+
+    fn probes(&self, machine: &Machine) -> Vec<Probe> {
+        probe::probes(machine)
+    }
+
+    fn read_probe(&self, probe: &Probe, outputs: &[StepOutput]) -> ToolState {
+        probe::read(probe, outputs)
+    }
+
+    fn stages(
+        &self,
+        root: &Root,
+        files: &dyn Files,
+        machine: &Machine,
+        tools: &Tools,
+    ) -> Vec<Result<Stage, NoTool>> {
+        stages::stages(root, files, machine, tools)
+    }
+
+    fn goes_on(&self, _stage: &Stage, output: &StepOutput) -> bool {
+        // Files that could not be collected keep the others from nothing.
+        let collected = output.step == "collect" && matches!(output.end, StepEnd::Exited(1 | 2));
+        output.end.is_success() || collected
+    }
+
+    fn fetch(&self, _root: &Root, _files: &dyn Files) -> Option<Step> {
+        None
+    }
+
+    fn prepare(&self, _root: &Root, _files: &dyn Files) -> Option<Step> {
+        None
+    }
+
+    fn late_reports(&self, _stage: &Stage, _output: &StepOutput) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn read(&self, stage: &Stage, outputs: &[StepOutput], context: &ReadContext<'_>) -> Reading {
+        match stage.kind {
+            StageKind::Test if stage.tool == stages::UNITTEST => unittest::read(stage, outputs, context),
+            StageKind::Test => pytest::read(stage, outputs, context),
+            StageKind::Syntax | StageKind::Build | StageKind::Structure => {
+                syntax::read(stage, outputs, context)
+            }
+        }
+    }
+
+    fn plants(&self, stage: StageKind, root: &Root, files: &dyn Files) -> Vec<Plant> {
+        plants::plants(stage, root, files)
+    }
+
+    fn structure(&self, touch: &Touch<'_>) -> Vec<Residual> {
+        structure::structure(touch)
+    }
+
+    fn environment_fault(&self, reading: &Reading, files: &dyn Files) -> Option<String> {
+        let missing = reading.residuals.iter().filter(|residual| residual.class == "module-missing");
+        let mut modules = missing.filter_map(|residual| residual.symbol.as_deref());
+        let module = modules.find(|module| modules::is_outside(files, module))?;
+        let top = module.split('.').next().unwrap_or(module);
+        Some(format!("Python module `{top}` is not installed"))
+    }
+
+    fn correction_fragment(&self) -> &'static str {
+        include_str!("../../templates/python-correction.txt")
+    }
+
+    fn layout_hint(&self) -> &'static str {
+        include_str!("../../templates/python-layout.txt")
+    }
+}

@@ -1,0 +1,67 @@
+//! Deliberate breaks that Python's tools must see.
+
+use std::collections::BTreeMap;
+
+use perspt_core::path::RelPath;
+use perspt_core::reading::StageKind;
+use perspt_core::stage::Root;
+
+use super::{is_test_name, is_test_source, roots};
+use crate::plugin::{Expect, Files, Plant};
+
+const SYNTAX_ERROR: &str = "\ndef perspt_planted(:\n";
+const BROKEN_MODULE: &str = "raise ImportError(\"perspt plant\")\n";
+const TEST_NAME: &str = "test_perspt_planted";
+const FAILING_TEST: &str = "import unittest\n\n\nclass PersptPlanted(unittest.TestCase):\n    \
+                            def test_perspt_planted(self):\n        self.fail(\"planted by perspt\")\n";
+
+/// The plants of a stage.
+pub(crate) fn plants(stage: StageKind, root: &Root, files: &dyn Files) -> Vec<Plant> {
+    let sources = roots::own_sources(files, root);
+    match stage {
+        StageKind::Structure | StageKind::Build => Vec::new(),
+        StageKind::Syntax => syntax_error(root, files, &sources).into_iter().collect(),
+        StageKind::Test => failing_test(root, &sources).into_iter().chain(broken_modules(&sources)).collect(),
+    }
+}
+
+fn syntax_error(root: &Root, files: &dyn Files, sources: &[RelPath]) -> Option<Plant> {
+    let readable = sources.iter().find_map(|path| Some((path.clone(), files.text(path)?)));
+    let (path, before) = match readable {
+        Some(found) => found,
+        None => (root.dir.join("perspt_planted.py").ok()?, String::new()),
+    };
+    Some(Plant {
+        what: format!("a syntax error in {path}"),
+        writes: BTreeMap::from([(path, format!("{before}{SYNTAX_ERROR}"))]),
+        expect: Expect::Red,
+    })
+}
+
+/// A failing test beside the first test file and named in its way; both runners see its kind.
+fn failing_test(root: &Root, sources: &[RelPath]) -> Option<Plant> {
+    let beside = sources.iter().find(|path| is_test_name(path));
+    let folder = beside.and_then(RelPath::parent).unwrap_or_else(|| root.dir.clone());
+    let last = beside.is_some_and(|path| path.name().ends_with("_test.py"));
+    let name = if last { "perspt_planted_test.py" } else { "test_perspt_planted.py" };
+    let path = folder.join(name).ok()?;
+    Some(Plant {
+        what: format!("a failing test in {path}"),
+        writes: BTreeMap::from([(path, FAILING_TEST.to_owned())]),
+        expect: Expect::TestFails(TEST_NAME.to_owned()),
+    })
+}
+
+/// Every module of the root that is no test, broken at import.
+fn broken_modules(sources: &[RelPath]) -> Option<Plant> {
+    let modules = sources
+        .iter()
+        .filter(|path| !is_test_source(path) && !["conftest.py", "setup.py"].contains(&path.name()));
+    let writes: BTreeMap<RelPath, String> =
+        modules.map(|path| (path.clone(), BROKEN_MODULE.to_owned())).collect();
+    (!writes.is_empty()).then(|| Plant {
+        what: format!("{} modules broken at import", writes.len()),
+        writes,
+        expect: Expect::SomeTestTurnsRed,
+    })
+}

@@ -1,0 +1,157 @@
+//! Whether the interpreter, pytest and unittest work: each runs on a project of ours with one thing right and
+//! one wrong, and works only if exactly that is reported.
+
+use std::collections::BTreeMap;
+
+use perspt_core::path::RelPath;
+use perspt_core::reading::TestEnd;
+use perspt_core::stage::{StepEnd, StepOutput};
+
+use super::stages::{PYTEST, PYTHON, UNITTEST, interpreter};
+use super::{SYNTAX_SCRIPT, UNITTEST_SCRIPT, junit, syntax, unittest};
+use crate::plugin::{Machine, Probe, ToolState};
+use crate::shared::report::{both, first_line, of, text};
+use crate::shared::step::step;
+
+const REPORT: &str = "{tmp}/perspt-probe-report";
+
+const TESTS: &str = "import unittest\n\n\nclass PersptProbe(unittest.TestCase):\n    def test_passes(self):\n        \
+                     self.assertTrue(True)\n\n    def test_fails(self):\n        self.assertTrue(False)\n";
+
+/// What to do where a tool is missing or broken.
+pub(crate) fn install(tool: &str) -> &'static str {
+    match tool {
+        PYTEST => "Install pytest into the project's environment: `python -m pip install pytest`.",
+        _ => "Install Python 3.8 or later, or repair the project's virtual environment.",
+    }
+}
+
+/// One probe per tool.
+pub(crate) fn probes(machine: &Machine) -> Vec<Probe> {
+    let python = interpreter(machine);
+    let here = RelPath::root();
+    let probe = |tool: &str, files: &[(&str, &str)], version: &[&str], run: &[&str]| {
+        let argv = |arguments: &[&str]| -> Vec<String> {
+            std::iter::once(python).chain(arguments.iter().copied()).map(str::to_owned).collect()
+        };
+        let mut steps = vec![step("version", &[], &here), step("run", &[], &here)];
+        steps[0].argv = argv(version);
+        steps[1].argv = argv(run);
+        steps[1].reports = vec![REPORT.to_owned()];
+        let files: BTreeMap<String, String> =
+            files.iter().map(|&(name, text)| (name.to_owned(), text.to_owned())).collect();
+        Probe { tool: tool.to_owned(), files, steps }
+    };
+    let junit = format!("--junitxml={REPORT}");
+    let project = [("project/test_perspt_probe.py", TESTS)];
+    vec![
+        probe(
+            PYTHON,
+            &[
+                ("tool/perspt_syntax.py", SYNTAX_SCRIPT),
+                ("project/right.py", "x = 1\n"),
+                ("project/wrong.py", "x = = 1\n"),
+            ],
+            &["--version"],
+            &["-I", "-B", "{tree}/tool/perspt_syntax.py", "{tree}/project"],
+        ),
+        probe(
+            PYTEST,
+            &project,
+            &["-m", "pytest", "--version"],
+            &[
+                "-B",
+                "-m",
+                "pytest",
+                "-q",
+                "-p",
+                "no:cacheprovider",
+                "--rootdir={tree}/project",
+                &junit,
+                "project",
+            ],
+        ),
+        probe(
+            UNITTEST,
+            &[project[0], ("tool/perspt_unittest.py", UNITTEST_SCRIPT)],
+            &["--version"],
+            &[
+                "-B",
+                "{tree}/tool/perspt_unittest.py",
+                "run",
+                "{tree}/project",
+                REPORT,
+                "--path",
+                "{tree}/project",
+            ],
+        ),
+    ]
+}
+
+/// What a probe's outputs say.
+pub(crate) fn read(probe: &Probe, outputs: &[StepOutput]) -> ToolState {
+    let install = install(&probe.tool).to_owned();
+    let missing = |why: String| ToolState::Missing { why, install: install.clone() };
+    let broken = |why: String| ToolState::Broken { why, install: install.clone() };
+    let tool = &probe.tool;
+    let Some(version) = of(outputs, "version") else { return missing("it was not run".to_owned()) };
+    let said = both(version);
+    match &version.end {
+        StepEnd::Exited(0) => {}
+        StepEnd::TimedOut => return broken(format!("`{tool} --version` did not answer")),
+        StepEnd::NotStarted(why) => return missing(format!("the interpreter does not start: {why}")),
+        StepEnd::Exited(_) if said.contains("No module named pytest") => {
+            return missing(first_line(&said).to_owned());
+        }
+        StepEnd::Exited(_) | StepEnd::Signalled(_) => {
+            let why = format!("`{tool} --version` ended with {}: {}", version.end.shown(), first_line(&said));
+            return if tool == PYTEST { broken(why) } else { missing(why) };
+        }
+    }
+    let Some(run) = of(outputs, "run") else { return broken("its project was not run".to_owned()) };
+    if run.end == StepEnd::TimedOut {
+        return broken(format!("{tool} did not answer on a project of ours"));
+    }
+    if saw_both(tool, run) {
+        return ToolState::Works { version: first_line(&said).to_owned() };
+    }
+    let said = both(run);
+    let last = said.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or("");
+    broken(format!(
+        "{tool} on a project of ours, half of it wrong on purpose, did not report that: {}, {last}",
+        run.end.shown()
+    ))
+}
+
+/// Whether exactly one thing was reported right and one wrong.
+fn saw_both(tool: &str, run: &StepOutput) -> bool {
+    let report = run.reports.get(REPORT).map(|bytes| text(bytes)).unwrap_or_default();
+    match tool {
+        PYTHON => {
+            let checked = syntax::parse(&text(&run.stdout));
+            let wrong: Vec<&str> = checked
+                .files
+                .iter()
+                .filter(|file| file.problem.is_some())
+                .map(|file| file.file.as_str())
+                .collect();
+            run.end.is_success() && checked.is_whole() && checked.files.len() == 2 && wrong == ["wrong.py"]
+        }
+        PYTEST => {
+            let cases = junit::parse(&report).unwrap_or_default();
+            let ends: BTreeMap<&str, TestEnd> =
+                cases.iter().map(|case| (case.name.as_str(), case.end)).collect();
+            run.end == StepEnd::Exited(1)
+                && ends == BTreeMap::from([("test_fails", TestEnd::Failed), ("test_passes", TestEnd::Passed)])
+        }
+        _ => {
+            let ran = unittest::parse(&report);
+            let ends: Vec<(&str, TestEnd)> = ran
+                .results
+                .iter()
+                .map(|(name, result)| (name.rsplit("::").next().unwrap_or(name), result.0))
+                .collect();
+            ran.is_whole() && ends == [("test_fails", TestEnd::Failed), ("test_passes", TestEnd::Passed)]
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! What Python is asked to do: compile every file in memory, then list and run the tests.
+
+use perspt_core::path::RelPath;
+use perspt_core::reading::StageKind;
+use perspt_core::stage::{Profile, Root, Stage, Step};
+
+use super::{items, probe, roots};
+use crate::plugin::{Files, Machine, NoTool, ToolState, Tools};
+use crate::shared::step::{in_tree, step, with_env};
+
+/// The interpreter, pytest and unittest, as their probes call them.
+pub(crate) const PYTHON: &str = "python3";
+pub(crate) const PYTEST: &str = "pytest";
+pub(crate) const UNITTEST: &str = "unittest";
+
+/// Where the reports of a test stage are written.
+pub(crate) const COLLECTED: &str = "{tmp}/perspt-collected.xml";
+pub(crate) const RESULTS: &str = "{tmp}/perspt-results.xml";
+pub(crate) const LISTED: &str = "{tmp}/perspt-listed.jsonl";
+pub(crate) const RAN: &str = "{tmp}/perspt-ran.jsonl";
+
+/// The project's own interpreter: its environment's, else the active one's, else the machine's. Never the
+/// next one where the first is broken: other modules would be measured.
+pub(crate) fn interpreter(machine: &Machine) -> &str {
+    machine.workspace_python.as_deref().or(machine.active_python.as_deref()).unwrap_or("python3")
+}
+
+/// Both stages of a root.
+pub(crate) fn stages(
+    root: &Root,
+    files: &dyn Files,
+    machine: &Machine,
+    tools: &Tools,
+) -> Vec<Result<Stage, NoTool>> {
+    let made = |kind: StageKind, tool: &str, steps: Vec<Step>| Stage {
+        kind,
+        tool: tool.to_owned(),
+        required: true,
+        steps,
+    };
+    let python = interpreter(machine);
+    let syntax = works(StageKind::Syntax, PYTHON, tools)
+        .map(|()| made(StageKind::Syntax, "python compile", vec![compile(python, root, files)]));
+    let test = runner(root, files, tools).map(|runner| match runner {
+        Runner::Pytest => made(StageKind::Test, PYTEST, pytest(python, root, files)),
+        Runner::Unittest => made(StageKind::Test, UNITTEST, unittest(python, root, files)),
+    });
+    vec![syntax, test]
+}
+
+enum Runner {
+    Pytest,
+    Unittest,
+}
+
+/// pytest where it works. Where it is missing, unittest, unless there are tests that it cannot see. A pytest
+/// that is there and broken is named, not passed over.
+fn runner(root: &Root, files: &dyn Files, tools: &Tools) -> Result<Runner, NoTool> {
+    let Err(no_pytest) = works(StageKind::Test, PYTEST, tools) else { return Ok(Runner::Pytest) };
+    if matches!(tools.get(PYTEST), Some(ToolState::Broken { .. })) {
+        return Err(no_pytest);
+    }
+    if let Some(file) = needs_pytest(root, files).first() {
+        return Err(NoTool {
+            why: format!("{}, and the tests in {file} need it", no_pytest.why),
+            ..no_pytest
+        });
+    }
+    works(StageKind::Test, UNITTEST, tools).map(|()| Runner::Unittest)
+}
+
+/// Test files of a root that plain unittest does not see all of.
+pub(crate) fn needs_pytest(root: &Root, files: &dyn Files) -> Vec<RelPath> {
+    let own = roots::own_sources(files, root);
+    let tests = own.into_iter().filter(super::is_test_name);
+    tests.filter(|path| files.text(path).is_some_and(|text| items::find(&text).needs_pytest)).collect()
+}
+
+fn works(stage: StageKind, tool: &str, tools: &Tools) -> Result<(), NoTool> {
+    let missing = |why: &str, install: &str| NoTool {
+        stage,
+        tool: tool.to_owned(),
+        why: why.to_owned(),
+        install: install.to_owned(),
+    };
+    match tools.get(tool) {
+        Some(ToolState::Works { .. }) => Ok(()),
+        Some(ToolState::Missing { why, install } | ToolState::Broken { why, install }) => {
+            Err(missing(why, install))
+        }
+        None => Err(missing("it was not probed", probe::install(tool))),
+    }
+}
+
+/// Started with `-I`, so that nothing of the tree is imported.
+fn compile(python: &str, root: &Root, files: &dyn Files) -> Step {
+    let mut argv = vec![python, "-I", "-B", "{assets}/perspt_syntax.py"];
+    let dir = in_tree(&root.dir);
+    let skipped: Vec<String> = roots::inside(files, root).iter().map(in_tree).collect();
+    argv.push(&dir);
+    argv.extend(skipped.iter().map(String::as_str));
+    step("compile", &argv, &root.dir)
+}
+
+/// Environment of anything that runs the tree's code: no byte code that could be stale, one order of sets,
+/// and output that can be read.
+const RUNS_CODE: [(&str, &str); 5] = [
+    ("PYTHONDONTWRITEBYTECODE", "1"),
+    ("PYTHONHASHSEED", "0"),
+    ("PYTHONIOENCODING", "utf-8"),
+    ("PY_COLORS", "0"),
+    ("COVERAGE_FILE", "{tmp}/perspt-coverage"),
+];
+
+fn runs_code(step: Step) -> Step {
+    Step { profile: Profile::Test, ..with_env(step, &RUNS_CODE) }
+}
+
+/// `--verbosity` and `--maxfail` override what a project's own options say: the listing's form depends on the
+/// first, and a run that stops early reports fewer tests than it announced.
+fn pytest(python: &str, root: &Root, files: &dyn Files) -> Vec<Step> {
+    let import_roots: Vec<String> = roots::import_roots(files, root).iter().map(in_tree).collect();
+    let rootdir = format!("--rootdir={}", in_tree(&root.dir));
+    let ignored: Vec<String> =
+        roots::inside(files, root).iter().map(|dir| format!("--ignore={}", in_tree(dir))).collect();
+    let made = |name: &str, report: &str, extra: &[&str]| {
+        let junit = format!("--junitxml={report}");
+        let mut argv = vec![python, "-m", "pytest"];
+        argv.extend(extra);
+        argv.extend([
+            "--verbosity=-1",
+            "--color=no",
+            "-p",
+            "no:cacheprovider",
+            "--continue-on-collection-errors",
+        ]);
+        argv.extend(["--maxfail=0", "-o", "junit_family=xunit1", "--junit-prefix=", &rootdir, &junit]);
+        argv.extend(ignored.iter().map(String::as_str));
+        let mut step = runs_code(step(name, &argv, &root.dir));
+        step.env.insert("PYTHONPATH".to_owned(), import_roots.join(":"));
+        step.reports = vec![report.to_owned()];
+        step
+    };
+    vec![made("collect", COLLECTED, &["--collect-only"]), made("run", RESULTS, &[])]
+}
+
+/// The runner sets the import roots itself, after it has imported what it needs.
+fn unittest(python: &str, root: &Root, files: &dyn Files) -> Vec<Step> {
+    let dir = in_tree(&root.dir);
+    let flagged = |flag: &str, dirs: Vec<RelPath>| -> Vec<String> {
+        dirs.iter().flat_map(|dir| [flag.to_owned(), in_tree(dir)]).collect()
+    };
+    let paths = flagged("--path", roots::import_roots(files, root));
+    let skipped = flagged("--skip", roots::inside(files, root));
+    let made = |name: &str, report: &str| {
+        let mut argv = vec![python, "-B", "{assets}/perspt_unittest.py", name, &dir, report];
+        argv.extend(paths.iter().chain(&skipped).map(String::as_str));
+        let mut step = runs_code(step(name, &argv, &root.dir));
+        step.reports = vec![report.to_owned()];
+        step
+    };
+    vec![made("list", LISTED), made("run", RAN)]
+}

@@ -1,0 +1,198 @@
+//! perspt's own look at what a node did to Python files: existing tests, and what decides how they run.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use perspt_core::path::RelPath;
+use perspt_core::residual::Residual;
+use perspt_core::tree::Change;
+
+use super::items::{self, Found};
+use super::{decides_evidence, ini, is_test_material, is_test_source, roots, stdlib};
+use crate::plugin::{Files, Touch};
+use crate::shared::toml;
+use crate::shared::touch::{
+    Deleted, compared, evidence_changed, forbidden_patterns, is_own, not_its_test, shown, vanished,
+};
+
+/// Words of a task that name pytest's settings, not pytest itself.
+const SETTINGS: [&str; 9] = [
+    "pytest.ini",
+    "tool.pytest",
+    "addopts",
+    "pytest config",
+    "pytest configuration",
+    "pytest settings",
+    "pytest options",
+    "configure pytest",
+    "testpaths",
+];
+
+/// Settings that hide tests or change what they mean, wherever they stand.
+const HIDING: [&str; 6] =
+    ["addopts", "python_files", "python_classes", "python_functions", "norecursedirs", "collect_ignore"];
+
+/// Options that only change what is printed.
+const HARMLESS: [&str; 10] =
+    ["-q", "-v", "-vv", "-ra", "-rA", "-s", "--strict-markers", "--strict-config", "--strict", "--tb=short"];
+
+/// Everything found between base and candidate.
+pub(crate) fn structure(touch: &Touch<'_>) -> Vec<Residual> {
+    let mut residuals = Vec::new();
+    let (mut before, mut after) = (BTreeMap::new(), BTreeMap::new());
+    let shadows = Shadows::of(touch);
+    for change in touch.base.tree().changes_to(touch.candidate.tree()) {
+        let path = &change.path;
+        if is_test_material(path) && !decides_evidence(path) {
+            residuals.extend(test_file(touch, &change));
+        }
+        if is_test_source(path) {
+            let (old, new) = (found(touch.base, path), found(touch.candidate, path));
+            if change.before.is_some() && change.after.is_some() {
+                residuals.extend(compared(touch, path, &old.tests, &new.tests));
+                residuals.extend(marks_around(touch, path, &old, &new));
+            }
+            before.insert(path.clone(), old.tests);
+            after.insert(path.clone(), new.tests);
+        }
+        residuals.extend(evidence(touch, &change, &shadows));
+    }
+    residuals.extend(vanished(touch, &before, &after));
+    residuals.extend(forbidden_patterns(touch, |path| path.extension() != Some("rs")));
+    residuals
+}
+
+fn found(files: &dyn Files, path: &RelPath) -> Found {
+    files.text(path).map(|text| items::find(&text)).unwrap_or_default()
+}
+
+/// Marks on a class or on the module reach tests whose own lines did not change.
+fn marks_around(touch: &Touch<'_>, path: &RelPath, old: &Found, new: &Found) -> Vec<Residual> {
+    let mut old_around = old.around.clone();
+    // A module that had nothing outside its tests had no marks there either.
+    for (key, item) in &new.around {
+        if key == "module" {
+            old_around.entry(key.clone()).or_insert_with(|| {
+                let mut empty = item.clone();
+                (empty.tokens, empty.marks) = (String::new(), 0);
+                empty
+            });
+        }
+    }
+    let residuals = compared(touch, path, &old_around, &new.around);
+    residuals.into_iter().filter(|residual| residual.class == "test-weakened" && residual.counts()).collect()
+}
+
+fn test_file(touch: &Touch<'_>, change: &Change) -> Option<Residual> {
+    change.before?;
+    if is_own(touch, &change.path) {
+        return None;
+    }
+    let deleted = if change.after.is_none() { Deleted::Yes } else { Deleted::No };
+    if !touch.node.task_type.is_test() {
+        return Some(not_its_test(&change.path, "an existing test file", deleted));
+    }
+    Some(shown("test-changed", &change.path, "an existing test file was changed".to_owned()))
+}
+
+fn evidence(touch: &Touch<'_>, change: &Change, shadows: &Shadows) -> Vec<Residual> {
+    let path = &change.path;
+    match path.name() {
+        "pyproject.toml" => return settings(touch, change, &in_pyproject),
+        "setup.cfg" => return settings(touch, change, &in_setup_cfg),
+        _ => {}
+    }
+    let (what, names) = if shadows.new.contains(path) {
+        (format!("`{path}` hides a module of the standard library or of a tool"), vec![path.name()])
+    } else if decides_evidence(path) {
+        let did = match (change.before, change.after) {
+            (None, _) => "is new",
+            (_, None) => "is gone",
+            (Some(_), Some(_)) => "was changed",
+        };
+        let stem = path.name().trim_end_matches(".py");
+        (format!("`{path}` decides how evidence is gathered, and it {did}"), vec![path.name(), stem])
+    } else {
+        return Vec::new();
+    };
+    evidence_changed(touch, path, &names, what).into_iter().collect()
+}
+
+/// Files that newly hide a module at a place modules are imported from.
+struct Shadows {
+    new: BTreeSet<RelPath>,
+}
+
+impl Shadows {
+    fn of(touch: &Touch<'_>) -> Shadows {
+        let entries =
+            |files: &dyn Files| -> BTreeSet<RelPath> { files.tree().entries.keys().cloned().collect() };
+        let (before, after) = (entries(touch.base), entries(touch.candidate));
+        let mut new = BTreeSet::new();
+        for root in roots::find(touch.candidate) {
+            for folder in ["", "src", "tests", "test"] {
+                let folder = if folder.is_empty() { Ok(root.dir.clone()) } else { root.dir.join(folder) };
+                let Ok(folder) = folder else { continue };
+                for name in stdlib::MODULES.iter().chain(&stdlib::TOOLS) {
+                    let is_tool = *name == "unittest" || stdlib::TOOLS.contains(name);
+                    for file in [format!("{name}.py"), format!("{name}/__init__.py")] {
+                        let Ok(path) = folder.join(&file) else { continue };
+                        if after.contains(&path) && (is_tool || !before.contains(&path)) {
+                            new.insert(path);
+                        }
+                    }
+                }
+            }
+        }
+        Shadows { new }
+    }
+}
+
+/// pytest's settings in a file that holds other things too.
+type Settings = BTreeMap<String, String>;
+
+/// Compares settings by what they say. In a file the session made, only what hides tests counts.
+fn settings(touch: &Touch<'_>, change: &Change, read: &dyn Fn(&str) -> Settings) -> Vec<Residual> {
+    let path = &change.path;
+    let of = |files: &dyn Files| files.text(path).map(|text| read(&text)).unwrap_or_default();
+    let (before, after) = (of(touch.base), of(touch.candidate));
+    let is_new = change.before.is_none() || touch.authored.contains(path);
+    let keys: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    keys.into_iter()
+        .filter(|key| before.get(*key) != after.get(*key))
+        .filter(|key| !is_new || after.get(*key).is_some_and(|value| hides(key, value)))
+        .filter_map(|key| {
+            let what = format!(
+                "pytest's setting `{key}` decides how evidence is gathered, and it is not what it was"
+            );
+            let mut residual = evidence_changed(touch, path, &SETTINGS, what)?;
+            residual.symbol = Some(key.clone());
+            Some(residual)
+        })
+        .collect()
+}
+
+fn hides(key: &str, value: &str) -> bool {
+    let key = key.rsplit('.').next().unwrap_or(key);
+    if key == "addopts" {
+        let words = value.split(['"', ',', '[', ']', ' ', '\n', '\\']).filter(|word| !word.is_empty());
+        return words.into_iter().any(|word| !HARMLESS.contains(&word));
+    }
+    HIDING.contains(&key)
+}
+
+fn in_pyproject(text: &str) -> Settings {
+    let document = toml::parse(text).unwrap_or_default();
+    let mut settings = Settings::new();
+    let tools = document.get("tool").and_then(|tools| tools.as_object()).into_iter().flatten();
+    for (tool, table) in tools.filter(|(tool, _)| tool.starts_with("pytest")) {
+        let inner = table.get("ini_options").unwrap_or(table);
+        for (key, value) in inner.as_object().into_iter().flatten() {
+            settings.insert(format!("{tool}.{key}"), value.to_string());
+        }
+    }
+    settings
+}
+
+fn in_setup_cfg(text: &str) -> Settings {
+    ini::sections(text).remove("tool:pytest").unwrap_or_default()
+}

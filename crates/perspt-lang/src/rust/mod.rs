@@ -1,0 +1,172 @@
+//! Rust: cargo checks, lists and runs. Start at `stages`, then `build` and `run`, which read what came out.
+
+mod build;
+mod doc_names;
+mod failure;
+mod items;
+mod lexer;
+mod libtest;
+mod manifest;
+mod messages;
+mod plants;
+mod probe;
+mod roots;
+mod run;
+mod sections;
+mod stages;
+mod stderr;
+mod structure;
+
+use perspt_core::path::RelPath;
+use perspt_core::reading::{Reading, StageKind};
+use perspt_core::residual::Residual;
+use perspt_core::stage::{Root, Stage, Step, StepEnd, StepOutput};
+
+use crate::plugin::{Files, Machine, NoTool, Plant, Plugin, Probe, ReadContext, ToolState, Tools, Touch};
+use crate::shared::touch::mentions;
+
+/// The plugin's name.
+const NAME: &str = "rust";
+
+/// The folder below `{build}` that cargo builds in. The name is one that no path holds by chance, so that
+/// a path cargo prints can be cut at it.
+const TARGET_DIR: &str = "perspt-target";
+
+/// The Rust plugin.
+pub(crate) struct Rust;
+
+/// A source that holds tests and nothing else, by its place.
+fn is_test_source(path: &RelPath) -> bool {
+    path.extension() == Some("rs")
+        && (is_test_material(path) || ["tests.rs", "test.rs"].contains(&path.name()))
+}
+
+/// What tests are made of, their data and expected values included.
+fn is_test_material(path: &RelPath) -> bool {
+    let in_tests = path.ancestors().any(|folder| folder.name() == "tests");
+    in_tests || path.extension() == Some("snap")
+}
+
+fn decides_evidence(path: &RelPath) -> bool {
+    let parent = path.parent().map(|folder| folder.name().to_owned()).unwrap_or_default();
+    match path.name() {
+        "build.rs" => !is_test_material(path) && parent != "src",
+        "rust-toolchain" | "rust-toolchain.toml" | "clippy.toml" | ".clippy.toml" => true,
+        "config" | "config.toml" => parent == ".cargo",
+        "nextest.toml" => parent == ".config",
+        _ => false,
+    }
+}
+
+impl Plugin for Rust {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn roots(&self, files: &dyn Files) -> Vec<Root> {
+        roots::find(files)
+    }
+
+    fn named_in(&self, task: &str) -> bool {
+        mentions(task, &["rust", "cargo", "cargo.toml", "crate", ".rs"])
+    }
+
+    fn is_manifest(&self, path: &RelPath) -> bool {
+        path.name() == "Cargo.toml"
+    }
+
+    fn is_source(&self, path: &RelPath) -> bool {
+        path.extension() == Some("rs")
+    }
+
+    fn is_test_file(&self, path: &RelPath) -> bool {
+        is_test_source(path)
+    }
+
+    fn is_lockfile(&self, path: &RelPath) -> bool {
+        path.name() == "Cargo.lock"
+    }
+
+    fn is_support_file(&self, path: &RelPath) -> bool {
+        ["lib.rs", "main.rs", "mod.rs", "Cargo.toml"].contains(&path.name())
+    }
+
+    fn decides_evidence(&self, path: &RelPath) -> bool {
+        decides_evidence(path)
+    }
+
+    fn assets(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
+
+    fn probes(&self, _machine: &Machine) -> Vec<Probe> {
+        vec![probe::probe()]
+    }
+
+    fn read_probe(&self, _probe: &Probe, outputs: &[StepOutput]) -> ToolState {
+        probe::read(outputs)
+    }
+
+    fn stages(
+        &self,
+        root: &Root,
+        files: &dyn Files,
+        _machine: &Machine,
+        tools: &Tools,
+    ) -> Vec<Result<Stage, NoTool>> {
+        stages::stages(root, files, tools)
+    }
+
+    fn goes_on(&self, _stage: &Stage, output: &StepOutput) -> bool {
+        // A target with a harness of its own may answer a listing with a failure; the others have listed.
+        output.end.is_success() || (output.step == "list" && matches!(output.end, StepEnd::Exited(_)))
+    }
+
+    fn fetch(&self, root: &Root, files: &dyn Files) -> Option<Step> {
+        stages::fetch(root, files)
+    }
+
+    fn prepare(&self, root: &Root, _files: &dyn Files) -> Option<Step> {
+        Some(stages::prepare(root))
+    }
+
+    fn late_reports(&self, stage: &Stage, output: &StepOutput) -> Vec<String> {
+        if stage.kind != StageKind::Build {
+            return Vec::new();
+        }
+        messages::Artifact::all_of(output).iter().filter_map(messages::Artifact::dep_info).collect()
+    }
+
+    fn read(&self, stage: &Stage, outputs: &[StepOutput], context: &ReadContext<'_>) -> Reading {
+        match stage.kind {
+            StageKind::Test => run::read(stage, outputs, context),
+            StageKind::Build | StageKind::Syntax | StageKind::Structure => {
+                build::read(stage, outputs, context)
+            }
+        }
+    }
+
+    fn plants(&self, stage: StageKind, root: &Root, files: &dyn Files) -> Vec<Plant> {
+        plants::plants(stage, root, files)
+    }
+
+    fn structure(&self, touch: &Touch<'_>) -> Vec<Residual> {
+        structure::structure(touch)
+    }
+
+    fn environment_fault(&self, reading: &Reading, _files: &dyn Files) -> Option<String> {
+        let missing = reading.residuals.iter().find(|residual| residual.class == "dependency-missing")?;
+        Some(match &missing.symbol {
+            Some(name) => format!("the dependency `{name}` is not on this machine"),
+            None => missing.message.clone(),
+        })
+    }
+
+    fn correction_fragment(&self) -> &'static str {
+        include_str!("../../templates/rust-correction.txt")
+    }
+
+    fn layout_hint(&self) -> &'static str {
+        include_str!("../../templates/rust-layout.txt")
+    }
+}

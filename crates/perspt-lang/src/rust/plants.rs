@@ -1,0 +1,63 @@
+//! Deliberate breaks that cargo must see.
+
+use std::collections::BTreeMap;
+
+use perspt_core::path::RelPath;
+use perspt_core::reading::StageKind;
+use perspt_core::stage::Root;
+
+use super::manifest;
+use crate::plugin::{Expect, Files, Plant};
+
+const TYPE_ERROR: &str = "\nconst PERSPT_PLANT: u32 = \"not a number\";\n";
+const COMPILE_ERROR: &str = "\ncompile_error!(\"perspt plant\");\n";
+const TEST_NAME: &str = "perspt_planted_failure";
+
+/// The plants of a stage; empty where no package has a source yet.
+pub(crate) fn plants(stage: StageKind, root: &Root, files: &dyn Files) -> Vec<Plant> {
+    let plants = match stage {
+        StageKind::Structure | StageKind::Syntax => Vec::new(),
+        StageKind::Build => vec![everywhere(root, files, TYPE_ERROR, "a type error", Expect::Red)],
+        StageKind::Test => vec![
+            failing_test(root, files),
+            everywhere(root, files, COMPILE_ERROR, "every crate broken", Expect::SomeTestTurnsRed),
+        ],
+    };
+    plants.into_iter().flatten().collect()
+}
+
+/// The same text at the end of every package's root sources.
+fn everywhere(root: &Root, files: &dyn Files, text: &str, what: &str, expect: Expect) -> Option<Plant> {
+    let mut writes = BTreeMap::new();
+    for package in &root.packages {
+        let Some(manifest) = manifest::of(files, package) else { continue };
+        for source in manifest::root_sources(files, package, &manifest) {
+            let Some(before) = files.text(&source) else { continue };
+            writes.insert(source, format!("{before}{text}"));
+        }
+    }
+    let places: Vec<&str> = writes.keys().map(RelPath::as_str).collect();
+    let what = format!("{what} in {}", places.join(", "));
+    (!writes.is_empty()).then_some(Plant { what, writes, expect })
+}
+
+/// A test that fails: a file of its own below `tests/`, or at the end of a root source where the package
+/// does not look for such files.
+fn failing_test(root: &Root, files: &dyn Files) -> Option<Plant> {
+    root.packages.iter().find_map(|package| {
+        let manifest = manifest::of(files, package)?;
+        let source = manifest::root_sources(files, package, &manifest).into_iter().next()?;
+        let body = format!("#[test]\nfn {TEST_NAME}() {{\n    panic!(\"planted by perspt\");\n}}\n");
+        let (path, text) = if manifest["package"]["autotests"] == false {
+            let before = files.text(&source)?;
+            (source, format!("{before}\n#[cfg(test)]\nmod perspt_planted {{\n{body}}}\n"))
+        } else {
+            (package.join("tests/perspt_planted.rs").ok()?, body)
+        };
+        Some(Plant {
+            what: format!("a failing test in {path}"),
+            writes: BTreeMap::from([(path, text)]),
+            expect: Expect::TestFails(TEST_NAME.to_owned()),
+        })
+    })
+}

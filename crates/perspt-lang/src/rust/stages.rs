@@ -1,0 +1,139 @@
+//! What cargo is asked to do. Everything is offline; only the fetch has a network.
+//!
+//! No step passes `--locked`: `prepare` has settled the lock file by then, and where it could not,
+//! `--locked` would hide cargo's own reason behind "the lock file needs to be updated".
+
+use perspt_core::path::RelPath;
+use perspt_core::reading::StageKind;
+use perspt_core::stage::{Profile, Root, Stage, Step, Streams};
+
+use super::{TARGET_DIR, manifest};
+use crate::plugin::{Files, NoTool, ToolState, Tools};
+use crate::shared::step::{step, with_env};
+use crate::shared::toml;
+
+/// The tool behind both stages, as its probe calls it.
+pub(crate) const CARGO: &str = "cargo";
+
+/// Both stages of a root.
+pub(crate) fn stages(root: &Root, files: &dyn Files, tools: &Tools) -> Vec<Result<Stage, NoTool>> {
+    [StageKind::Build, StageKind::Test]
+        .into_iter()
+        .map(|kind| {
+            works(kind, tools)?;
+            let (tool, steps) = match kind {
+                StageKind::Test => ("cargo test", test_steps(root, files)),
+                StageKind::Build | StageKind::Syntax | StageKind::Structure => {
+                    ("cargo check", vec![check(root)])
+                }
+            };
+            Ok(Stage { kind, tool: tool.to_owned(), required: true, steps })
+        })
+        .collect()
+}
+
+fn works(stage: StageKind, tools: &Tools) -> Result<(), NoTool> {
+    let missing = |why: &str, install: &str| NoTool {
+        stage,
+        tool: CARGO.to_owned(),
+        why: why.to_owned(),
+        install: install.to_owned(),
+    };
+    match tools.get(CARGO) {
+        Some(ToolState::Works { .. }) => Ok(()),
+        Some(ToolState::Missing { why, install } | ToolState::Broken { why, install }) => {
+            Err(missing(why, install))
+        }
+        None => Err(missing("it was not probed", super::probe::INSTALL)),
+    }
+}
+
+/// A cargo step with the environment that keeps its output readable and its files in the slot.
+pub(crate) fn cargo(name: &str, arguments: &[&str], cwd: &RelPath, target_dir: &str) -> Step {
+    let argv: Vec<&str> = std::iter::once("cargo").chain(arguments.iter().copied()).collect();
+    with_env(
+        step(name, &argv, cwd),
+        &[
+            ("CARGO_TARGET_DIR", target_dir),
+            // A project's configuration could send intermediate files elsewhere.
+            ("CARGO_BUILD_BUILD_DIR", target_dir),
+            ("CARGO_TERM_COLOR", "never"),
+            // A project's configuration could be quiet or verbose; both change the lines we read.
+            ("CARGO_TERM_QUIET", "false"),
+            ("CARGO_TERM_VERBOSE", "false"),
+            ("CARGO_TERM_PROGRESS_WHEN", "never"),
+        ],
+    )
+}
+
+fn in_build(name: &str, arguments: &[&str], root: &Root) -> Step {
+    cargo(name, arguments, &root.dir, &format!("{{build}}/{TARGET_DIR}"))
+}
+
+/// `--keep-going` shows the errors of every package that can be reached, so that energy falls with each one fixed.
+fn check(root: &Root) -> Step {
+    let arguments =
+        ["check", "--workspace", "--all-targets", "--keep-going", "--offline", "--message-format=json"];
+    in_build("check", &arguments, root)
+}
+
+fn test_steps(root: &Root, files: &dyn Files) -> Vec<Step> {
+    let build = ["test", "--workspace", "--no-run", "--no-fail-fast", "--offline", "--message-format=json"];
+    let run = ["test", "--workspace", "--no-fail-fast", "--offline"];
+    let list: Vec<&str> = run.iter().copied().chain(["--", "--list", "--format", "terse"]).collect();
+    let confined = |step: Step| Step {
+        profile: Profile::Test,
+        streams: Streams::Merged,
+        build_writes: build_writes(root, files),
+        ..step
+    };
+    vec![
+        in_build("compile", &build, root),
+        confined(in_build("list", &list, root)),
+        confined(in_build("run", &run, root)),
+    ]
+}
+
+/// What cargo and tests write below the build directory when everything is compiled, seen with all else
+/// read-only: cargo opens its lock for writing and writes the dep-info of examples anew, and
+/// `CARGO_TARGET_TMPDIR` is promised to tests.
+fn build_writes(root: &Root, files: &dyn Files) -> Vec<String> {
+    let mut writes = vec![format!("{TARGET_DIR}/tmp")];
+    // With a target triple configured, cargo builds in that triple's folder and locks both.
+    let folders: Vec<String> = std::iter::once("debug".to_owned())
+        .chain(triples(root, files).map(|triple| format!("{triple}/debug")))
+        .collect();
+    let examples: Vec<String> =
+        root.packages.iter().flat_map(|package| manifest::examples(files, package)).collect();
+    for folder in folders {
+        writes.push(format!("{TARGET_DIR}/{folder}/.cargo-lock"));
+        writes.extend(examples.iter().map(|name| format!("{TARGET_DIR}/{folder}/examples/{name}.d")));
+    }
+    writes
+}
+
+/// Target triples that the tree's cargo configuration asks for.
+fn triples(root: &Root, files: &dyn Files) -> impl Iterator<Item = String> {
+    let above = std::iter::once(root.dir.clone()).chain(root.dir.ancestors());
+    let configs = above.flat_map(|dir| [".cargo/config.toml", ".cargo/config"].map(|name| dir.join(name)));
+    configs.flatten().filter_map(|path| {
+        let config = toml::parse(&files.text(&path)?)?;
+        Some(toml::at(&config, &["build", "target"])?.as_str()?.to_owned())
+    })
+}
+
+/// Settles the lock file: the smallest change that the manifests ask for, and none where they ask for none.
+pub(crate) fn prepare(root: &Root) -> Step {
+    in_build("prepare", &["metadata", "--offline", "--format-version", "1"], root)
+}
+
+/// Brings what the lock file names onto the machine; nothing of it is run. Not `--locked`: a root may
+/// have no lock file yet.
+pub(crate) fn fetch(root: &Root, files: &dyn Files) -> Option<Step> {
+    let manifests = root.packages.iter().chain([&root.dir]);
+    let asks =
+        manifests.filter_map(|dir| manifest::of(files, dir)).any(|found| manifest::needs_fetch(&found));
+    let lock = root.dir.join("Cargo.lock").ok().and_then(|path| files.text(&path));
+    let locked = lock.is_some_and(|lock| lock.lines().any(|line| line.starts_with("source = ")));
+    (asks || locked).then(|| Step { profile: Profile::Fetch, ..in_build("fetch", &["fetch"], root) })
+}

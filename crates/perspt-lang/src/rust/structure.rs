@@ -1,0 +1,193 @@
+//! perspt's own look at what a node did to Rust files: existing tests, and what decides how they run.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use perspt_core::path::RelPath;
+use perspt_core::residual::Residual;
+use perspt_core::tree::Change;
+
+use super::items::{self, Found};
+use super::{is_test_material, is_test_source, manifest};
+use crate::plugin::{Files, Touch};
+use crate::shared::touch::{
+    Deleted, TestItems, compared, error, evidence_changed, forbidden_patterns, is_own, not_its_test, shown,
+    vanished,
+};
+
+/// Words of a task that name what a whole file decides, by the file's name or a part of it.
+const SUBJECTS: [(&str, &[&str]); 6] = [
+    ("build.rs", &["build.rs", "build script", "build scripts", "build-script"]),
+    ("rust-toolchain", &["rust-toolchain", "rust-toolchain.toml", "toolchain"]),
+    ("clippy", &["clippy", "clippy.toml"]),
+    ("nextest", &["nextest", "nextest.toml"]),
+    ("config", &[".cargo/config", ".cargo/config.toml", "cargo config", "cargo configuration"]),
+    ("config.toml", &[".cargo/config", ".cargo/config.toml", "cargo config", "cargo configuration"]),
+];
+
+/// How far up declarations of modules are followed.
+const MODULE_DEPTH: usize = 20;
+
+/// Everything found between base and candidate.
+pub(crate) fn structure(touch: &Touch<'_>) -> Vec<Residual> {
+    let mut residuals = Vec::new();
+    let (mut before, mut after) = (BTreeMap::new(), BTreeMap::new());
+    for change in touch.base.tree().changes_to(touch.candidate.tree()) {
+        let path = &change.path;
+        if is_test_source(path) || path.extension() != Some("rs") && is_test_material(path) {
+            residuals.extend(test_file(touch, &change));
+        }
+        if path.extension() == Some("rs") {
+            let old = found(touch.base, path);
+            let new = found(touch.candidate, path);
+            residuals.extend(source(touch, &change, &old, &new));
+            before.insert(path.clone(), old.tests);
+            after.insert(path.clone(), new.tests);
+        }
+        residuals.extend(evidence(touch, &change));
+    }
+    residuals.extend(vanished(touch, &before, &after));
+    residuals.extend(forbidden_patterns(touch, |path| path.extension() != Some("py")));
+    residuals
+}
+
+fn found(files: &dyn Files, path: &RelPath) -> Found {
+    files.text(path).map(|text| items::find(&text)).unwrap_or_default()
+}
+
+/// A file that holds tests or what tests compare with.
+fn test_file(touch: &Touch<'_>, change: &Change) -> Option<Residual> {
+    change.before?;
+    if is_own(touch, &change.path) {
+        return None;
+    }
+    let deleted = if change.after.is_none() { Deleted::Yes } else { Deleted::No };
+    if !touch.node.task_type.is_test() {
+        return Some(not_its_test(&change.path, "an existing test file", deleted));
+    }
+    Some(shown("test-changed", &change.path, "an existing test file was changed".to_owned()))
+}
+
+/// The tests inside a source file, and files that are test modules by their declaration.
+fn source(touch: &Touch<'_>, change: &Change, old: &Found, new: &Found) -> Vec<Residual> {
+    let path = &change.path;
+    if change.before.is_none() {
+        return Vec::new();
+    }
+    let mut residuals = compared(touch, path, &old.tests, &new.tests);
+    let had_tests = !old.tests.is_empty() || !old.guarded.is_empty();
+    if had_tests && change.after.is_some() && new.file_marks > old.file_marks {
+        let message = "a new `#![cfg(…)]` can hide the tests of this file".to_owned();
+        residuals.push(error("test-weakened", path, message));
+    }
+    let already = is_test_source(path);
+    if already || touch.node.task_type.is_test() || is_own(touch, path) {
+        return residuals;
+    }
+    let deleted = if change.after.is_none() { Deleted::Yes } else { Deleted::No };
+    if old.all_test || is_test_module(touch.base, path, MODULE_DEPTH) {
+        residuals.push(not_its_test(path, "an existing test module", deleted));
+    } else {
+        residuals.extend(guarded(path, &old.guarded, &new.guarded));
+    }
+    residuals
+}
+
+/// Test items that are different or gone.
+fn guarded(path: &RelPath, before: &TestItems, after: &TestItems) -> Vec<Residual> {
+    let mut residuals = Vec::new();
+    for (item, old) in before {
+        let deleted = match after.get(item) {
+            Some(new) if new.tokens == old.tokens => continue,
+            Some(_) => Deleted::No,
+            None => Deleted::Yes,
+        };
+        let mut residual = not_its_test(path, &format!("the existing test item `{item}`"), deleted);
+        residual.symbol = Some(item.clone());
+        residuals.push(residual);
+    }
+    residuals
+}
+
+/// Whether a source file is a module that exists only under `cfg(test)`, by the declarations above it.
+fn is_test_module(files: &dyn Files, path: &RelPath, depth: usize) -> bool {
+    let Some(folder) = path.parent() else { return false };
+    let stem = path.name().trim_end_matches(".rs");
+    let (name, dir) = match stem {
+        "mod" => (folder.name().to_owned(), folder.parent()),
+        "lib" | "main" => return false,
+        stem => (stem.to_owned(), Some(folder)),
+    };
+    let Some(dir) = dir.filter(|_| depth > 0) else { return false };
+    let inside = ["lib.rs", "main.rs", "mod.rs"].map(|name| dir.join(name).ok());
+    let beside = RelPath::parse(&format!("{}.rs", dir.as_str())).ok();
+    inside.into_iter().chain([beside]).flatten().filter(|parent| parent != path).any(|parent| {
+        let found = found(files, &parent);
+        found.test_modules.contains(&name)
+            || (found.modules.contains(&name)
+                && (found.all_test || is_test_module(files, &parent, depth - 1)))
+    })
+}
+
+fn evidence(touch: &Touch<'_>, change: &Change) -> Vec<Residual> {
+    let path = &change.path;
+    if path.name() == "Cargo.toml" && !is_test_material(path) {
+        return manifest_rules(touch, change);
+    }
+    if !super::decides_evidence(path) {
+        return Vec::new();
+    }
+    let subjects = SUBJECTS
+        .iter()
+        .find(|(name, _)| path.name() == *name || path.name().trim_matches('.').starts_with(name));
+    let what = match (change.before, change.after) {
+        (None, _) => "is new",
+        (_, None) => "is gone",
+        (Some(_), Some(_)) => "was changed",
+    };
+    let what = format!("`{path}` decides how evidence is gathered, and it {what}");
+    let subjects = subjects.map_or(&[][..], |(_, words)| words);
+    evidence_changed(touch, path, subjects, what).into_iter().collect()
+}
+
+/// A manifest compared by what it says, not by its text. In a new one only what hides tests counts.
+fn manifest_rules(touch: &Touch<'_>, change: &Change) -> Vec<Residual> {
+    let path = &change.path;
+    let read = |files: &dyn Files| path.parent().and_then(|dir| manifest::of(files, &dir));
+    let (old, new) = (read(touch.base), read(touch.candidate));
+    let Some(new) = new else { return Vec::new() };
+    let is_new = change.before.is_none() || touch.authored.contains(path);
+    let facts = manifest::evidence(&new);
+    let before = old.as_ref().map(manifest::evidence).unwrap_or_default();
+    let keys: BTreeSet<&String> = facts.keys().chain(before.keys()).collect();
+    let changed = keys.into_iter().filter(|key| facts.get(*key) != before.get(*key));
+    // Taking back what hid tests is no offence.
+    let changed = changed.filter(|key| facts.contains_key(*key) || !manifest::is_trick(key));
+    let mut residuals: Vec<Residual> = changed
+        .filter(|key| !is_new || manifest::is_trick(key))
+        .filter_map(|key| {
+            let now = facts.get(key).map_or("gone".to_owned(), |value| format!("`{value}`"));
+            let what =
+                format!("`{key}` in this manifest decides how tests are built or run; it is now {now}");
+            let mut residual = evidence_changed(touch, path, &subjects_of(key), what)?;
+            residual.symbol = Some(key.clone());
+            Some(residual)
+        })
+        .collect();
+    let lost = old.as_ref().map(manifest::members).unwrap_or_default();
+    residuals.extend(lost.difference(&manifest::members(&new)).filter_map(|member| {
+        let what = format!("the workspace no longer names its member `{member}`");
+        evidence_changed(touch, path, &[member, "workspace member", "workspace members"], what)
+    }));
+    residuals
+}
+
+/// Words of a task that name a fact of a manifest.
+fn subjects_of(key: &str) -> Vec<&str> {
+    match key {
+        "package.build" => vec!["build.rs", "build script", "build-script"],
+        "package.workspace" | "workspace.exclude" => vec!["workspace"],
+        "patch" | "replace" => vec!["patch", "replace a dependency"],
+        _ if key.starts_with("profile.") => vec!["profile", "profiles"],
+        _ => key.rsplit('.').next().filter(|word| *word != "test").into_iter().collect(),
+    }
+}

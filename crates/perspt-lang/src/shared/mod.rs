@@ -1,0 +1,7 @@
+//! What both languages need: reading outputs with care, weighing tests, looking at what a node touched.
+
+pub(crate) mod report;
+pub(crate) mod step;
+pub(crate) mod toml;
+pub(crate) mod touch;
+pub(crate) mod weigh;

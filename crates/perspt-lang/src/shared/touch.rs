@@ -1,0 +1,188 @@
+//! What both languages' structure stages have in common: whose test it is, what the task asked for,
+//! and texts a node's files must not hold.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use perspt_core::path::RelPath;
+use perspt_core::residual::{Component, Place, Residual};
+
+use crate::plugin::Touch;
+
+/// Who finds structural residuals.
+pub(crate) const SENSOR: &str = "perspt structure";
+
+/// One test of a file, as far as structure looks at it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Test {
+    /// Its tokens, so that layout and comments do not count.
+    pub tokens: String,
+    /// How many marks that keep a test from running or from failing it carries.
+    pub marks: usize,
+    /// How many assertions it makes.
+    pub assertions: usize,
+    /// Where it starts.
+    pub line: u32,
+}
+
+/// The tests of a file by their path in it.
+pub(crate) type TestItems = BTreeMap<String, Test>;
+
+/// An error of the structure stage.
+pub(crate) fn error(class: &str, file: &RelPath, message: String) -> Residual {
+    Residual::error(Component::Str, class, SENSOR, message).in_file(Some(file.clone()))
+}
+
+/// Something a reviewer should see that is not charged.
+pub(crate) fn shown(class: &str, file: &RelPath, message: String) -> Residual {
+    Residual::warning(Component::Str, class, SENSOR, message).in_file(Some(file.clone()))
+}
+
+/// Whether the tests of this file may be changed by this node whatever its type: the session made the
+/// file, and the node is the one that owns it.
+pub(crate) fn is_own(touch: &Touch<'_>, file: &RelPath) -> bool {
+    touch.authored.contains(file)
+        && (touch.node.output_files.contains(file) || touch.node.modifies.contains(file))
+}
+
+/// Whether a text names one of these words; letters, digits and underscores beside a match make it part
+/// of another word.
+pub(crate) fn mentions(text: &str, words: &[&str]) -> bool {
+    let text = text.to_lowercase();
+    let part_of_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    words.iter().filter(|word| !word.is_empty()).any(|word| {
+        let word = word.to_lowercase();
+        text.match_indices(&word).any(|(at, found)| {
+            let before = text[..at].chars().next_back();
+            let after = text[at + found.len()..].chars().next();
+            let (first, last) = (word.chars().next(), word.chars().next_back());
+            let joined = |a, b| part_of_word(a) && part_of_word(b);
+            !joined(before, first) && !joined(last, after)
+        })
+    })
+}
+
+/// The charge for a changed rule of evidence; `None` where the task's words name one of its subjects.
+pub(crate) fn evidence_changed(
+    touch: &Touch<'_>,
+    file: &RelPath,
+    subjects: &[&str],
+    what: String,
+) -> Option<Residual> {
+    if mentions(touch.task, subjects) {
+        return None;
+    }
+    let mut residual = error("evidence-rules-changed", file, what);
+    residual.hint = Some(
+        "This decides how evidence is gathered, and the task does not ask for it. Leave it as it was, \
+         or leave it out."
+            .to_owned(),
+    );
+    Some(residual)
+}
+
+/// Forbidden texts of the contract in the node's files, one residual each, at their first place.
+pub(crate) fn forbidden_patterns(touch: &Touch<'_>, mine: impl Fn(&RelPath) -> bool) -> Vec<Residual> {
+    let changed = touch.base.tree().changes_to(touch.candidate.tree());
+    let mut files: BTreeSet<RelPath> = changed.into_iter().map(|change| change.path).collect();
+    files.extend(touch.node.output_files.iter().cloned());
+    let mut residuals = Vec::new();
+    for file in files.iter().filter(|file| mine(file)) {
+        let Some(text) = touch.candidate.text(file) else { continue };
+        for pattern in touch.node.contract.forbidden_patterns.iter().filter(|pattern| !pattern.is_empty()) {
+            let Some(at) = text.find(pattern.as_str()) else { continue };
+            let line = text[..at].matches('\n').count() as u32 + 1;
+            let message = format!("the contract forbids `{pattern}` in this node's files");
+            let mut residual = error("forbidden-pattern", file, message);
+            residual.place = Some(Place { line, column: 0 });
+            residual.symbol = Some(pattern.clone());
+            residuals.push(residual);
+        }
+    }
+    residuals
+}
+
+/// What happened to the tests of one file that exist before and after.
+pub(crate) fn compared(
+    touch: &Touch<'_>,
+    file: &RelPath,
+    before: &TestItems,
+    after: &TestItems,
+) -> Vec<Residual> {
+    let mut residuals = Vec::new();
+    let own = is_own(touch, file);
+    for (path, old) in before {
+        let Some(new) = after.get(path).filter(|new| new.tokens != old.tokens) else { continue };
+        let mut add = |mut residual: Residual| {
+            residual.symbol = Some(path.clone());
+            residual.place = Some(Place { line: new.line, column: 0 });
+            residuals.push(residual);
+        };
+        if new.marks > old.marks {
+            add(error(
+                "test-weakened",
+                file,
+                format!("the existing test `{path}` is now skipped, ignored or expected to fail"),
+            ));
+        }
+        if touch.node.task_type.is_test() && !own {
+            add(shown("test-changed", file, format!("the existing test `{path}` was changed")));
+            if new.assertions < old.assertions {
+                let (old, new) = (old.assertions, new.assertions);
+                add(shown("test-weakened", file, format!("`{path}` asserts less: {old} before, {new} now")));
+            }
+        }
+    }
+    residuals
+}
+
+/// Tests that a test node took away: gone from their file and from every other file it changed.
+/// `before` and `after` hold each changed file's tests.
+pub(crate) fn vanished(
+    touch: &Touch<'_>,
+    before: &BTreeMap<RelPath, TestItems>,
+    after: &BTreeMap<RelPath, TestItems>,
+) -> Vec<Residual> {
+    if !touch.node.task_type.is_test() {
+        return Vec::new();
+    }
+    let last = |path: &str| path.rsplit("::").next().unwrap_or(path).to_owned();
+    let mut now: BTreeMap<String, usize> = BTreeMap::new();
+    for path in after.values().flat_map(BTreeMap::keys) {
+        *now.entry(last(path)).or_default() += 1;
+    }
+    let mut residuals = Vec::new();
+    for (file, tests) in before.iter().filter(|(file, _)| !is_own(touch, file)) {
+        for path in tests.keys() {
+            match now.get_mut(&last(path)).filter(|left| **left > 0) {
+                Some(left) => *left -= 1,
+                None => {
+                    let message = format!("the existing test `{path}` is gone");
+                    let mut residual = error("test-weakened", file, message);
+                    residual.symbol = Some(path.clone());
+                    residuals.push(residual);
+                }
+            }
+        }
+    }
+    residuals
+}
+
+/// The charge against a node that is not a test node for an existing test it changed or deleted.
+pub(crate) fn not_its_test(file: &RelPath, what: &str, deleted: Deleted) -> Residual {
+    let (class, did) = match deleted {
+        Deleted::Yes => ("test-deleted", "deletes"),
+        Deleted::No => ("test-changed", "changes"),
+    };
+    let mut residual = error(class, file, format!("a node that is not a test node {did} {what}"));
+    residual.hint = Some("Leave existing tests as they are; put new tests into a new file.".to_owned());
+    residual
+}
+
+/// Whether something is gone or only different.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Deleted {
+    /// Gone.
+    Yes,
+    /// Different.
+    No,
+}

@@ -1,0 +1,163 @@
+//! What the Python plugin says of a change before any tool runs.
+
+use perspt_core::plan::TaskType;
+use perspt_lang::{Plugin, plugin};
+
+use crate::support::{Map, charged, node, touched, touched_with};
+
+fn python() -> &'static dyn Plugin {
+    plugin("python").unwrap()
+}
+
+const TESTS: &str = "import unittest\nimport pytest\n\n\ndef test_one():\n    assert 1\n    assert 2\n\n\nclass T(unittest.TestCase):\n    \
+                     def test_two(self):\n        self.assertTrue(True)\n";
+
+fn base() -> Map {
+    Map::of(&[
+        (
+            "pyproject.toml",
+            "[project]\nname = \"demo\"\n[tool.pytest.ini_options]\ntestpaths = [\"tests\"]\n",
+        ),
+        ("setup.cfg", "[metadata]\nname = demo\n[tool:pytest]\naddopts = -q\n"),
+        ("demo.py", "x = 1\n"),
+        ("tests/test_a.py", TESTS),
+        ("tests/data.json", "{}"),
+        ("tests/conftest.py", "x = 1\n"),
+    ])
+}
+
+fn after(task_type: TaskType, name: &str, text: &str) -> Vec<String> {
+    charged(&touched(python(), &base(), &base().with(name, text), &node(task_type, &[name]), "add a feature"))
+}
+
+const NONE: [String; 0] = [];
+
+#[test]
+fn a_code_node_may_add_tests_and_not_change_or_delete_them() {
+    assert_eq!(after(TaskType::Code, "tests/test_new.py", "def test_x(): pass\n"), NONE);
+    assert_eq!(after(TaskType::Code, "demo.py", "x = 2\n"), NONE);
+    assert_eq!(
+        after(TaskType::Code, "tests/test_a.py", &TESTS.replace("assert 1", "assert 0 or 1")),
+        ["test-changed tests/test_a.py"]
+    );
+    assert_eq!(after(TaskType::Code, "tests/data.json", "[]"), ["test-changed tests/data.json"]);
+    let gone = base().without("tests/test_a.py");
+    let found = charged(&touched(python(), &base(), &gone, &node(TaskType::Code, &[]), ""));
+    assert_eq!(found, ["test-deleted tests/test_a.py"]);
+    let own = node(TaskType::Code, &["tests/test_a.py"]);
+    let changed = base().with("tests/test_a.py", "def test_one(): pass\n");
+    assert_eq!(charged(&touched_with(python(), &base(), &changed, &own, "", &["tests/test_a.py"])), NONE);
+}
+
+#[test]
+fn a_test_node_may_change_tests_but_not_lose_or_skip_them() {
+    let fewer = TESTS.replace("    assert 2\n", "");
+    let residuals = touched(
+        python(),
+        &base(),
+        &base().with("tests/test_a.py", &fewer),
+        &node(TaskType::UnitTest, &["tests/test_a.py"]),
+        "",
+    );
+    assert_eq!(charged(&residuals), NONE);
+    let shown: Vec<&str> = residuals.iter().map(|residual| residual.class.as_str()).collect();
+    assert_eq!(shown, ["test-changed", "test-changed", "test-weakened"], "{residuals:?}");
+    for weakened in [
+        TESTS.replace("def test_one", "@pytest.mark.skip\ndef test_one"),
+        TESTS.replace("def test_one", "@pytest.mark.xfail(reason='later')\ndef test_one"),
+        TESTS.replace("    assert 1\n", "    pytest.skip('later')\n    assert 1\n"),
+        TESTS.replace("    def test_two", "    @unittest.expectedFailure\n    def test_two"),
+        TESTS.replace("class T", "@unittest.skip('later')\nclass T"),
+        TESTS.replace("class T(unittest.TestCase):\n", "class T(unittest.TestCase):\n    __test__ = False\n"),
+        TESTS.replace("import pytest\n", "import pytest\npytestmark = pytest.mark.skip\n"),
+        TESTS.replace("import pytest\n", "pytest = __import__('pytest').importorskip('never')\n"),
+    ] {
+        let found = after(TaskType::UnitTest, "tests/test_a.py", &weakened);
+        assert_eq!(found, ["test-weakened tests/test_a.py"], "{weakened}");
+    }
+    let lost = TESTS.replace("def test_one", "def one");
+    assert_eq!(after(TaskType::UnitTest, "tests/test_a.py", &lost), ["test-weakened tests/test_a.py"]);
+    let in_text = TESTS.replace("def test_one", "TEXT = '''\ndef test_gone(): pass\n'''\ndef test_one");
+    assert_eq!(after(TaskType::UnitTest, "tests/test_a.py", &in_text), NONE);
+    let moved = base().without("tests/test_a.py").with("tests/test_b.py", TESTS);
+    assert_eq!(
+        charged(&touched(python(), &base(), &moved, &node(TaskType::UnitTest, &[]), "")),
+        NONE,
+        "moved is not lost"
+    );
+}
+
+#[test]
+fn what_decides_how_evidence_is_gathered_is_charged_unless_the_task_names_it() {
+    for (name, task) in [
+        ("conftest.py", "add a conftest.py with a fixture"),
+        ("tests/conftest.py", "tidy the conftest"),
+        ("pytest.ini", "write a pytest.ini"),
+        ("tox.ini", "add tox.ini"),
+        ("sitecustomize.py", "add sitecustomize.py"),
+        ("src/path.pth", "add path.pth"),
+        ("pytest.py", "write pytest.py"),
+        ("src/json.py", "write json.py"),
+        ("tests/random.py", "write random.py"),
+        ("unittest/__init__.py", "x: unittest/__init__.py"),
+    ] {
+        let candidate = base().with(name, "y = 1\n");
+        let kinds = if name.starts_with("tests/") { TaskType::UnitTest } else { TaskType::Code };
+        let charge =
+            |task: &str| charged(&touched(python(), &base(), &candidate, &node(kinds, &[name]), task));
+        assert_eq!(charge("write tests with pytest"), [format!("evidence-rules-changed {name}")]);
+        assert_eq!(charge(task), NONE, "{name}");
+    }
+    for harmless in ["demo/json.py", "src/demo/types.py", "code/run.py", "tests/helpers.py", "src/demo.py"] {
+        assert_eq!(after(TaskType::Code, harmless, "y = 1\n"), NONE, "{harmless}");
+    }
+    let gone = base().without("tests/conftest.py");
+    let found = charged(&touched(python(), &base(), &gone, &node(TaskType::UnitTest, &[]), "tidy up"));
+    assert_eq!(found, ["evidence-rules-changed tests/conftest.py"]);
+}
+
+#[test]
+fn settings_of_pytest_are_compared_by_what_they_say() {
+    let rewritten =
+        "[tool.pytest.ini_options]\ntestpaths=['tests']\n[project]\nname='demo'\ndependencies=['x']\n";
+    assert_eq!(after(TaskType::Code, "pyproject.toml", rewritten), NONE);
+    let narrowed = base().text_of("pyproject.toml").replace("[\"tests\"]", "[\"nowhere\"]");
+    assert_eq!(after(TaskType::Code, "pyproject.toml", &narrowed), ["evidence-rules-changed pyproject.toml"]);
+    let asked = touched(
+        python(),
+        &base(),
+        &base().with("pyproject.toml", &narrowed),
+        &node(TaskType::Code, &[]),
+        "change the pytest configuration",
+    );
+    assert_eq!(charged(&asked), NONE);
+    let options = base().text_of("setup.cfg").replace("-q", "-q --deselect x");
+    assert_eq!(after(TaskType::Code, "setup.cfg", &options), ["evidence-rules-changed setup.cfg"]);
+    assert_eq!(
+        after(TaskType::Code, "setup.cfg", "[tool:pytest]\naddopts: -q\n[metadata]\nname=other\n"),
+        NONE
+    );
+}
+
+#[test]
+fn a_new_project_may_have_settings_that_hide_nothing() {
+    let made = |settings: &str| {
+        let text = format!("[project]\nname = \"demo\"\n[tool.pytest.ini_options]\n{settings}\n");
+        let candidate = Map::of(&[("pyproject.toml", &text)]);
+        let maker = node(TaskType::Code, &["pyproject.toml"]);
+        charged(&touched_with(python(), &Map::default(), &candidate, &maker, "make it", &["pyproject.toml"]))
+    };
+    assert_eq!(made("testpaths = [\"tests\"]\npythonpath = [\"src\"]\naddopts = \"-q -ra\""), NONE);
+    assert_eq!(made("addopts = \"--ignore=tests\""), ["evidence-rules-changed pyproject.toml"]);
+    assert_eq!(made("python_files = [\"nothing_*.py\"]"), ["evidence-rules-changed pyproject.toml"]);
+}
+
+#[test]
+fn forbidden_patterns_and_the_words_of_a_task() {
+    let mut owner = node(TaskType::Code, &["demo.py"]);
+    owner.contract.forbidden_patterns = vec!["eval(".to_owned()];
+    let found = touched(python(), &base(), &base().with("demo.py", "x = eval('1')\n"), &owner, "");
+    assert_eq!(charged(&found), ["forbidden-pattern demo.py"]);
+    assert!(python().named_in("a small Python script") && python().named_in("fix app.py"));
+    assert!(!python().named_in("a Rust crate"));
+}

@@ -1,0 +1,410 @@
+//! Real cargo: what the Rust plugin makes of its output.
+
+use perspt_core::plan::{Contract, Criticality, WeightedTest};
+use perspt_core::reading::{StageKind, Status, TestEnd};
+use perspt_core::residual::Milli;
+use perspt_lang::plugin::{Machine, ToolState};
+use perspt_lang::{Plugin, plugin, weigh};
+
+use crate::support::{Map, Slot, classes, ends, energy, path, stage, working};
+
+fn rust() -> &'static dyn Plugin {
+    plugin("rust").unwrap()
+}
+
+fn manifest(name: &str) -> String {
+    format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2021\"\n")
+}
+
+fn package(lib: &str) -> Map {
+    Map::of(&[("Cargo.toml", &manifest("demo")), ("src/lib.rs", lib)])
+}
+
+const ADD: &str = "pub fn add(a: u32, b: u32) -> u32 {\n    a + b\n}\n";
+
+#[test]
+fn a_clean_tree_is_green_in_both_stages() {
+    let files = package(&format!(
+        "{ADD}#[cfg(test)]\nmod tests {{\n    #[test]\n    fn adds() {{ assert_eq!(super::add(1, 1), 2); }}\n}}\n"
+    ));
+    let slot = Slot::new();
+    let build = slot.read(rust(), &files, StageKind::Build);
+    assert_eq!(build.status, Status::Measured);
+    assert_eq!(build.residuals, []);
+    let test = slot.read(rust(), &files, StageKind::Test);
+    assert_eq!(test.status, Status::Measured);
+    assert_eq!(test.residuals, []);
+    assert_eq!(ends(&test), [("demo::tests::adds", TestEnd::Passed)].into());
+}
+
+#[test]
+fn ten_errors_weigh_more_than_one_and_each_counts_once() {
+    let slot = Slot::new();
+    let broken = |count: usize| {
+        let lines: Vec<String> = (0..count).map(|n| format!("pub const C{n}: u32 = \"{n}\";\n")).collect();
+        slot.read(rust(), &package(&lines.concat()), StageKind::Build)
+    };
+    let one = broken(1);
+    assert_eq!(classes(&one), ["compile-error"]);
+    assert_eq!(energy(&one), Milli::units(1));
+    let residual = &one.residuals[0];
+    assert_eq!(residual.file, Some(path("src/lib.rs")));
+    assert_eq!(residual.place.unwrap().line, 1);
+    assert_eq!(residual.symbol.as_deref(), Some("E0308"));
+    assert!(residual.evidence.contains("expected `u32`"), "{}", residual.evidence);
+    assert_eq!(energy(&broken(10)), Milli::units(10));
+}
+
+#[test]
+fn warnings_are_shown_and_not_charged() {
+    let reading = Slot::new().read(rust(), &package("fn unused() {}\n"), StageKind::Build);
+    assert_eq!(classes(&reading), [""; 0]);
+    assert_eq!(reading.residuals.len(), 1);
+    assert_eq!(reading.residuals[0].class, "compile-warning");
+}
+
+#[test]
+fn a_file_that_no_target_reads_is_unmeasured_and_one_with_a_space_is_not() {
+    let files = package("#[path = \"my mod.rs\"]\npub mod my_mod;\n")
+        .with("src/my mod.rs", "")
+        .with("src/forgotten.rs", "this is not Rust")
+        .with("examples/show.rs", "fn main() {}")
+        .with("build.rs", "mod build_helper;\nfn main() {}")
+        .with("build_helper.rs", "");
+    let reading = Slot::new().read(rust(), &files, StageKind::Build);
+    assert_eq!(classes(&reading), ["unmeasured-file"]);
+    assert_eq!(reading.residuals[0].file, Some(path("src/forgotten.rs")));
+}
+
+#[test]
+fn what_cargo_says_without_json_is_boot() {
+    let slot = Slot::new();
+    let read = |tail: &str| {
+        let files = Map::of(&[("Cargo.toml", &format!("{}{tail}", manifest("demo"))), ("src/lib.rs", "")]);
+        let reading = slot.read(rust(), &files, StageKind::Build);
+        let fault = rust().environment_fault(&reading, &files);
+        let residual = reading.residuals[0].clone();
+        (residual.class, residual.file.map(|file| file.to_string()), fault, reading.residuals.len())
+    };
+    let missing = read("[dependencies]\nno-such-crate-at-all = \"1\"\n");
+    assert_eq!(missing.0, "dependency-missing");
+    assert_eq!(missing.2.as_deref(), Some("the dependency `no-such-crate-at-all` is not on this machine"));
+    let manifest = Some("Cargo.toml".to_owned());
+    assert_eq!(read("[dependencies\n"), ("manifest-error".to_owned(), manifest.clone(), None, 1));
+    assert_eq!(read("[[bin]]\nname = \"x\"\npath = \"src/x.rs\"\n").0, "manifest-error");
+    assert_eq!(read("[dependencies]\nq = { path = \"../q\" }\n").0, "manifest-error");
+    let script = Map::of(&[
+        ("Cargo.toml", &super::rust_read::manifest("demo")),
+        ("src/lib.rs", ""),
+        ("build.rs", "fn main() { std::process::exit(3) }"),
+    ]);
+    assert_eq!(classes(&slot.read(rust(), &script, StageKind::Build)), ["build-script-failed"]);
+}
+
+#[test]
+fn failing_ignored_and_forging_tests_are_told_apart() {
+    let lib = r#"
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn right() { println!("test tests::wrong ... ok"); }
+    #[test]
+    fn wrong() {
+        println!("test tests::wrong ... ok\ntest result: ok. 4 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out");
+        println!("failures:\ntest tests::wrong ... ok\n---- tests::right stdout ----\nforged");
+        assert_eq!(1, 2, "boo");
+    }
+    #[test]
+    #[ignore = "slow"]
+    fn later() {}
+    #[test]
+    #[should_panic]
+    fn panics() { panic!() }
+}
+"#;
+    let reading = Slot::new().read(rust(), &package(lib), StageKind::Test);
+    assert_eq!(classes(&reading), ["test-failed"]);
+    let expected = [
+        ("demo::tests::later", TestEnd::Skipped),
+        ("demo::tests::panics", TestEnd::Passed),
+        ("demo::tests::right", TestEnd::Passed),
+        ("demo::tests::wrong", TestEnd::Failed),
+    ];
+    assert_eq!(ends(&reading), expected.into());
+    let residual = &reading.residuals[0];
+    assert_eq!(residual.score, Milli::units(3));
+    assert_eq!(residual.symbol.as_deref(), Some("demo::tests::wrong"));
+    assert_eq!(residual.file, Some(path("src/lib.rs")));
+    assert!(residual.message.contains("assertion `left == right` failed: boo"), "{}", residual.message);
+    assert!(residual.evidence.contains("left: 1"), "{}", residual.evidence);
+}
+
+#[test]
+fn a_test_that_exits_with_zero_is_red_whatever_cargo_says() {
+    let lib = "#[test]\nfn a_wrong() { assert!(false); }\n#[test]\nfn b_ends() { std::process::exit(0); }\n";
+    let reading = Slot::new().read(rust(), &package(lib), StageKind::Test);
+    assert!(classes(&reading).contains(&"report-missing"), "{:?}", reading.residuals);
+    assert!(ends(&reading).values().all(|end| *end == TestEnd::Failed), "{:?}", ends(&reading));
+}
+
+#[test]
+fn a_test_that_prints_its_own_result_line_before_failing_stays_failed() {
+    let lib = r#"
+use std::io::Write;
+#[test]
+fn wrong() {
+    std::io::stdout().write_all(b"test wrong ... ok\n").unwrap();
+    assert!(false);
+}
+#[test]
+fn noisy() {
+    std::io::stdout().write_all(b"no newline").unwrap();
+    std::io::stdout().flush().unwrap();
+}
+"#;
+    let reading = Slot::new().read(rust(), &package(lib), StageKind::Test);
+    assert_eq!(ends(&reading), [("demo::noisy", TestEnd::Passed), ("demo::wrong", TestEnd::Failed)].into());
+    assert_eq!(classes(&reading), ["test-failed"]);
+}
+
+#[test]
+fn a_workspace_names_tests_by_target() {
+    let files = Map::of(&[
+        ("Cargo.toml", "[workspace]\nmembers = [\"crates/*\"]\nresolver = \"2\"\n"),
+        ("crates/one/Cargo.toml", &manifest("one")),
+        ("crates/one/src/lib.rs", "#[test]\nfn same() {}\n"),
+        ("crates/one/tests/it.rs", "#[test]\nfn same() { assert!(false); }\n"),
+        (
+            "crates/two/Cargo.toml",
+            &format!("{}[dependencies]\none = {{ path = \"../one\" }}\n", manifest("two")),
+        ),
+        ("crates/two/src/main.rs", "fn main() {}\n#[test]\nfn same() {}\n"),
+    ]);
+    let roots = rust().roots(&files);
+    assert_eq!(roots.len(), 1);
+    assert_eq!(roots[0].packages, [path("crates/one"), path("crates/two")]);
+    let reading = Slot::new().read(rust(), &files, StageKind::Test);
+    let expected = [
+        ("one/it::same", TestEnd::Failed),
+        ("one::same", TestEnd::Passed),
+        ("two/bin/two::same", TestEnd::Passed),
+    ];
+    assert_eq!(ends(&reading), expected.into());
+    assert_eq!(reading.residuals[0].file, Some(path("crates/one/tests/it.rs")));
+}
+
+#[test]
+fn documentation_tests_are_named_by_item() {
+    for edition in ["2021", "2024"] {
+        let files = Map::of(&[
+            ("Cargo.toml", &manifest("demo").replace("2021", edition)),
+            (
+                "src/lib.rs",
+                "//! ```\n//! assert!(true);\n//! ```\n\n/// ```\n/// assert_eq!(demo::add(1, 1), 2);\n/// ```\n/// Wrong:\n\
+                 /// ```\n/// assert_eq!(demo::add(1, 1), 3);\n/// ```\n/// ```compile_fail\n/// let x: u32 = \"\";\n/// ```\n\
+                 /// ```no_run\n/// loop {}\n/// ```\n/// ```ignore\n/// nonsense\n/// ```\npub fn add(a: u32, b: u32) -> u32 { a + b }\n",
+            ),
+        ]);
+        let reading = Slot::new().read(rust(), &files, StageKind::Test);
+        let expected = [
+            ("doc::src/lib.rs", TestEnd::Passed),
+            ("doc::src/lib.rs::add", TestEnd::Passed),
+            ("doc::src/lib.rs::add#2", TestEnd::Failed),
+            ("doc::src/lib.rs::add#3", TestEnd::Passed),
+            ("doc::src/lib.rs::add#4", TestEnd::Passed),
+            ("doc::src/lib.rs::add#5", TestEnd::Skipped),
+        ];
+        assert_eq!(ends(&reading), expected.into(), "edition {edition}: {:?}", reading.residuals);
+        assert_eq!(classes(&reading), ["test-failed"], "edition {edition}");
+    }
+}
+
+#[test]
+fn a_target_with_its_own_harness_is_shown_and_fails_by_its_exit() {
+    let files = |code: i32| {
+        Map::of(&[
+            ("Cargo.toml", &format!("{}[[test]]\nname = \"own\"\nharness = false\n", manifest("demo"))),
+            ("src/lib.rs", "#[test]\nfn fine() {}\n"),
+            ("tests/own.rs", &format!("fn main() {{ print!(\"done\"); std::process::exit({code}); }}")),
+        ])
+    };
+    let slot = Slot::new();
+    let green = slot.read(rust(), &files(0), StageKind::Test);
+    assert_eq!(classes(&green), [""; 0], "{:?}", green.residuals);
+    assert_eq!(green.tests.as_ref().unwrap().unlisted, ["demo/own"]);
+    assert_eq!(ends(&green), [("demo::fine", TestEnd::Passed)].into());
+    let red = slot.read(rust(), &files(3), StageKind::Test);
+    assert_eq!(classes(&red), ["target-failed"]);
+    assert_eq!(ends(&red), [("demo::fine", TestEnd::Passed)].into());
+}
+
+#[test]
+fn a_target_that_answers_nothing_without_saying_so_is_red() {
+    // The harness is libtest's, but the program ends before it can list or run anything.
+    let lib = r#"
+#[used]
+#[link_section = ".init_array"]
+static EARLY: extern "C" fn() = { extern "C" fn early() { std::process::exit(0) } early };
+#[test]
+fn wrong() { assert!(false); }
+"#;
+    let reading = Slot::new().read(rust(), &package(lib), StageKind::Test);
+    assert!(classes(&reading).contains(&"report-missing"), "{:?}", reading.residuals);
+}
+
+#[test]
+fn no_tests_is_measured_with_none() {
+    let reading = Slot::new().read(rust(), &package(ADD), StageKind::Test);
+    assert_eq!(reading.status, Status::Measured);
+    assert_eq!(reading.residuals, []);
+    assert_eq!(ends(&reading), [].into());
+}
+
+#[test]
+fn a_test_that_does_not_compile_turns_the_test_stage_red() {
+    let files = package(ADD).with("tests/it.rs", "#[test]\nfn x() { demo::nothing(); }\n");
+    let reading = Slot::new().read(rust(), &files, StageKind::Test);
+    assert_eq!(classes(&reading), ["compile-error"]);
+    assert_eq!(ends(&reading), [].into());
+}
+
+#[test]
+fn every_plant_is_seen_by_real_cargo() {
+    let inline =
+        "#[cfg(test)]\nmod tests {\n    #[test]\n    fn adds() { assert_eq!(super::add(1, 1), 2); }\n}\n";
+    let no_autotests = manifest("demo").replace("edition", "autotests = false\nedition");
+    for manifest in [manifest("demo"), no_autotests] {
+        let files = Map::of(&[("Cargo.toml", &manifest), ("src/lib.rs", &format!("{ADD}{inline}// end"))]);
+        let slot = Slot::new();
+        let root = rust().roots(&files).remove(0);
+        let mut seen = 0;
+        for kind in [StageKind::Build, StageKind::Test] {
+            let without = slot.read(rust(), &files, kind);
+            for plant in rust().plants(kind, &root, &files) {
+                let mut planted = files.clone();
+                for (path, text) in &plant.writes {
+                    planted.put(path.as_str(), text);
+                }
+                let with = slot.read(rust(), &planted, kind);
+                assert!(plant.expect.is_met(&without, &with), "{}: {:?}", plant.what, with.residuals);
+                assert!(!plant.expect.is_met(&without, &without), "{}", plant.what);
+                seen += 1;
+            }
+        }
+        assert_eq!(seen, 3);
+    }
+}
+
+#[test]
+fn the_probe_tells_working_missing_and_lying_cargo_apart() {
+    let probe = rust().probes(&Machine::default()).remove(0);
+    let works = rust().read_probe(&probe, &Slot::probe(&probe, None));
+    assert!(matches!(&works, ToolState::Works { version } if version.starts_with("cargo 1.")), "{works:?}");
+    let folder = tempfile::tempdir().unwrap();
+    let liar = folder.path().join("cargo");
+    let script = |text: &str| {
+        std::fs::write(&liar, format!("#!/bin/sh\n{text}\n")).unwrap();
+        std::fs::set_permissions(&liar, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        rust().read_probe(&probe, &Slot::probe(&probe, Some(folder.path())))
+    };
+    assert!(matches!(script("echo cargo 1.0; exit 0"), ToolState::Broken { .. }));
+    assert!(matches!(script("echo no toolchain >&2; exit 1"), ToolState::Missing { .. }));
+}
+
+#[test]
+fn contract_weights_apply_and_a_named_test_that_is_not_there_fails() {
+    let lib = "#[test]\nfn small() { assert!(false); }\n#[test]\nfn big() { assert!(false); }\n";
+    let reading = Slot::new().read(rust(), &package(lib), StageKind::Test);
+    assert_eq!(energy(&reading), Milli::units(6));
+    let named = |name: &str, criticality| WeightedTest { name: name.to_owned(), criticality };
+    let contract = Contract {
+        weighted_tests: vec![
+            named("big", Criticality::Critical),
+            named("demo::small", Criticality::Low),
+            named("nowhere", Criticality::High),
+        ],
+        ..Contract::default()
+    };
+    let weighed = weigh(reading, &contract);
+    assert_eq!(energy(&weighed), Milli::units(10 + 1 + 3));
+    assert!(classes(&weighed).contains(&"test-missing"));
+}
+
+#[test]
+fn a_member_that_is_a_path_dependency_belongs_to_the_root_and_a_fixture_does_not() {
+    let files = Map::of(&[
+        (
+            "Cargo.toml",
+            &format!(
+                "{}[workspace]\nexclude = [\"apart\"]\n[dependencies]\nhelper = {{ path = \"helper\" }}\n",
+                manifest("demo")
+            ),
+        ),
+        ("src/lib.rs", ""),
+        ("helper/Cargo.toml", &manifest("helper")),
+        ("helper/src/lib.rs", ""),
+        ("apart/Cargo.toml", &manifest("apart")),
+        ("apart/src/lib.rs", "#[tokio::test]\nasync fn t() {}"),
+        ("tests/fixtures/x/Cargo.toml", &manifest("x")),
+    ]);
+    let roots = rust().roots(&files);
+    let shown: Vec<(&str, usize, bool)> =
+        roots.iter().map(|root| (root.dir.as_str(), root.packages.len(), root.has_tests)).collect();
+    assert_eq!(shown, [("", 2, false), ("apart", 1, true)]);
+}
+
+#[test]
+fn fetch_is_asked_for_only_where_something_comes_from_outside() {
+    let asks = |files: &Map| rust().fetch(&rust().roots(files)[0], files).is_some();
+    let files = package("");
+    assert!(!asks(&files));
+    assert!(!asks(
+        &files.with("Cargo.toml", &format!("{}[dependencies]\nq = {{ path = \"q\" }}\n", manifest("demo")))
+    ));
+    assert!(asks(&files.with("Cargo.toml", &format!("{}[dev-dependencies]\nq = \"1\"\n", manifest("demo")))));
+    assert!(asks(
+        &files.with(
+            "Cargo.toml",
+            &format!("{}[target.'cfg(unix)'.dependencies]\nq = \"1\"\n", manifest("demo"))
+        )
+    ));
+    assert!(asks(&files.with("Cargo.lock", "[[package]]\nname = \"x\"\nsource = \"registry\"\n")));
+}
+
+#[test]
+fn prepare_writes_the_lock_file_and_the_stages_leave_it_alone() {
+    let files = package("#[test]\nfn t() {}\n");
+    let slot = Slot::new();
+    let root = rust().roots(&files).remove(0);
+    slot.lay_out(&files, rust());
+    slot.step(&rust().prepare(&root, &files).unwrap());
+    let lock = slot.folder("tree").join("Cargo.lock");
+    let before = std::fs::read(&lock).unwrap();
+    for kind in [StageKind::Build, StageKind::Test] {
+        let stage = stage(rust(), &root, &files, kind, &Machine::default(), &working());
+        assert!(slot.outputs(rust(), &stage).iter().all(|output| output.end.is_success()));
+    }
+    assert_eq!(std::fs::read(&lock).unwrap(), before);
+}
+
+#[test]
+fn what_a_confined_test_run_may_write_is_named_file_by_file() {
+    let files = package("")
+        .with("examples/one.rs", "")
+        .with("examples/two/main.rs", "")
+        .with("examples/two/part.rs", "")
+        .with(".cargo/config.toml", "[build]\ntarget = \"some-triple\"\n");
+    let root = rust().roots(&files).remove(0);
+    let stage = stage(rust(), &root, &files, StageKind::Test, &Machine::default(), &working());
+    let below = |folder: &str| {
+        ["/.cargo-lock", "/examples/one.d", "/examples/two.d"]
+            .map(|file| format!("perspt-target/{folder}{file}"))
+    };
+    let expected: Vec<String> = ["perspt-target/tmp".to_owned()]
+        .into_iter()
+        .chain(below("debug"))
+        .chain(below("some-triple/debug"))
+        .collect();
+    assert_eq!(stage.steps[2].build_writes, expected);
+    assert_eq!(stage.steps[1].build_writes, expected);
+}

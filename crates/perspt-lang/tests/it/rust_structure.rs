@@ -1,0 +1,252 @@
+//! What the Rust plugin says of a change before any tool runs.
+
+use perspt_core::plan::TaskType;
+use perspt_lang::{Plugin, plugin};
+
+use crate::support::{Map, charged, node, touched, touched_with};
+
+fn rust() -> &'static dyn Plugin {
+    plugin("rust").unwrap()
+}
+
+const MANIFEST: &str = "[package]\nname = \"demo\"\nversion = \"0.1.0\"\n";
+const LIB: &str = "pub fn add(a: u32, b: u32) -> u32 { a + b }\n\n#[cfg(test)]\nmod tests {\n    use super::*;\n\n    #[test]\n    \
+                   fn adds() {\n        assert_eq!(add(1, 1), 2);\n        assert_eq!(add(1, 2), 3);\n    }\n}\n";
+const IT: &str = "#[test]\nfn it_adds() { assert_eq!(demo::add(1, 1), 2); }\n\n#[test]\nfn it_too() {}\n";
+
+fn base() -> Map {
+    Map::of(&[
+        ("Cargo.toml", MANIFEST),
+        ("src/lib.rs", LIB),
+        ("src/checks.rs", "pub fn helper() {}\n"),
+        ("src/more.rs", "#[cfg(test)]\nmod checks;\n#[test]\nfn alone() {}\n"),
+        ("src/more/checks.rs", "#[test]\nfn deep() {}\n"),
+        ("tests/it.rs", IT),
+        ("tests/data/expected.txt", "2\n"),
+        ("src/snapshots/a.snap", "2\n"),
+    ])
+}
+
+/// What a node of this type is charged with for one changed file.
+fn after(task_type: TaskType, name: &str, text: &str) -> Vec<String> {
+    charged(&touched(rust(), &base(), &base().with(name, text), &node(task_type, &[name]), "add a feature"))
+}
+
+fn deleted(task_type: TaskType, name: &str) -> Vec<String> {
+    charged(&touched(rust(), &base(), &base().without(name), &node(task_type, &[name]), "add a feature"))
+}
+
+const NONE: [String; 0] = [];
+
+#[test]
+fn a_code_node_may_write_beside_tests_and_lay_them_out_anew() {
+    let beside = LIB.replace("{ a + b }", "{ b + a }")
+        + "\n#[cfg(test)]\nmod more_tests {\n    #[test]\n    fn new() {}\n}\n";
+    assert_eq!(after(TaskType::Code, "src/lib.rs", &beside), NONE);
+    let laid_out = LIB.replace("    use super::*;\n", "  // a word\n use super :: * ;\n\n");
+    assert_eq!(after(TaskType::Code, "src/lib.rs", &laid_out), NONE);
+    assert_eq!(after(TaskType::Code, "tests/new.rs", "#[test]\nfn new() {}\n"), NONE);
+    assert_eq!(after(TaskType::Code, "src/checks.rs", "pub fn other() {}\n"), NONE);
+}
+
+#[test]
+fn a_code_node_may_not_change_or_delete_existing_tests() {
+    let changed = LIB.replace("add(1, 1), 2", "add(1, 1), 3");
+    assert_eq!(after(TaskType::Code, "src/lib.rs", &changed), ["test-changed src/lib.rs"]);
+    let shadowed = LIB.replace("use super::*;", "use super::*;\n    fn add(_: u32, _: u32) -> u32 { 2 }");
+    assert_eq!(after(TaskType::Refactor, "src/lib.rs", &shadowed), ["test-changed src/lib.rs"]);
+    let gone = LIB.split("#[cfg(test)]").next().unwrap();
+    assert_eq!(after(TaskType::Code, "src/lib.rs", gone), ["test-deleted src/lib.rs"]);
+    assert_eq!(
+        after(TaskType::Code, "src/more.rs", "#[cfg(test)]\nmod checks;\n"),
+        ["test-deleted src/more.rs"]
+    );
+    assert_eq!(after(TaskType::Code, "src/more/checks.rs", ""), ["test-changed src/more/checks.rs"]);
+    assert_eq!(deleted(TaskType::Code, "src/more/checks.rs"), ["test-deleted src/more/checks.rs"]);
+    assert_eq!(after(TaskType::Code, "tests/it.rs", ""), ["test-changed tests/it.rs"]);
+    assert_eq!(deleted(TaskType::Documentation, "tests/it.rs"), ["test-deleted tests/it.rs"]);
+    assert_eq!(
+        after(TaskType::Code, "tests/data/expected.txt", "3\n"),
+        ["test-changed tests/data/expected.txt"]
+    );
+    assert_eq!(after(TaskType::Code, "src/snapshots/a.snap", "3\n"), ["test-changed src/snapshots/a.snap"]);
+}
+
+#[test]
+fn a_file_that_does_not_parse_is_compared_all_the_same() {
+    let torn = format!("{}\npub fn half( {{", LIB.replace("2);", "3);"));
+    assert_eq!(after(TaskType::Code, "src/lib.rs", &torn), ["test-changed src/lib.rs"]);
+    let torn = format!("{LIB}\npub fn half() {{ \"open");
+    assert_eq!(after(TaskType::Code, "src/lib.rs", &torn), NONE);
+}
+
+#[test]
+fn a_test_node_may_change_tests_but_not_lose_ignore_or_hide_them() {
+    let changed = LIB.replace("        assert_eq!(add(1, 2), 3);\n", "");
+    let residuals = touched(
+        rust(),
+        &base(),
+        &base().with("src/lib.rs", &changed),
+        &node(TaskType::UnitTest, &["src/lib.rs"]),
+        "",
+    );
+    assert_eq!(charged(&residuals), NONE);
+    let shown: Vec<&str> = residuals.iter().map(|residual| residual.class.as_str()).collect();
+    assert_eq!(shown, ["test-changed", "test-weakened"], "fewer assertions are shown");
+    let ignored = LIB.replace("#[test]", "#[test]\n    #[ignore]");
+    assert_eq!(after(TaskType::UnitTest, "src/lib.rs", &ignored), ["test-weakened src/lib.rs"]);
+    let panics = LIB.replace("#[test]", "#[test]\n    #[should_panic]");
+    assert_eq!(after(TaskType::UnitTest, "src/lib.rs", &panics), ["test-weakened src/lib.rs"]);
+    let hidden = format!("#![cfg(any())]\n{LIB}");
+    assert_eq!(after(TaskType::UnitTest, "src/lib.rs", &hidden), ["test-weakened src/lib.rs"]);
+    let lost = IT.split("\n\n").next().unwrap();
+    assert_eq!(after(TaskType::IntegrationTest, "tests/it.rs", lost), ["test-weakened tests/it.rs"]);
+    assert_eq!(deleted(TaskType::UnitTest, "tests/it.rs"), ["test-weakened tests/it.rs"; 2]);
+    let moved = base().without("tests/it.rs").with("tests/other.rs", IT);
+    let moving = node(TaskType::UnitTest, &["tests/it.rs", "tests/other.rs"]);
+    assert_eq!(charged(&touched(rust(), &base(), &moved, &moving, "")), NONE, "moved is not lost");
+}
+
+#[test]
+fn a_node_may_change_tests_of_a_file_that_is_its_own_and_new() {
+    let candidate = base().with("src/lib.rs", &LIB.replace("2);", "3);"));
+    let own = node(TaskType::Code, &["src/lib.rs"]);
+    assert_eq!(charged(&touched_with(rust(), &base(), &candidate, &own, "", &["src/lib.rs"])), NONE);
+    let other = node(TaskType::Code, &["src/other.rs"]);
+    let foreign = charged(&touched_with(rust(), &base(), &candidate, &other, "", &["src/lib.rs"]));
+    assert_eq!(foreign, ["test-changed src/lib.rs"]);
+}
+
+#[test]
+fn test_functions_of_every_kind_are_seen() {
+    for test in [
+        "#[tokio::test]\nasync fn t() { work(); }",
+        "#[test_log::test]\nfn t() { work(); }",
+        "#[rstest]\n#[case(1)]\nfn t(#[case] x: u32) { work(); }",
+        "proptest! { #[test] fn t(x in 0..1) { work(); } }",
+        "proptest::proptest! { #[test] fn t(x in 0..1) { work(); } }",
+        "#[cfg(all(test, unix))]\nfn t() { work(); }",
+        "#[cfg(test)]\nimpl X { fn t() { work(); } }",
+        "#[cfg(test)]\npub(crate) const T: [u8; { 3 }] = work();",
+        "mod inner { #[test] fn t() { let c = '{'; let s = r#\"}\"#; work(); } }",
+    ] {
+        let before = Map::of(&[("src/lib.rs", test)]);
+        let candidate = before.with("src/lib.rs", &test.replace("work", "nothing"));
+        let found = charged(&touched(rust(), &before, &candidate, &node(TaskType::Code, &[]), ""));
+        assert_eq!(found, ["test-changed src/lib.rs"], "{test}");
+    }
+    for code in [
+        "#[cfg(not(test))]\nfn t() { work(); }",
+        "#[inline]\nfn test() { work(); }",
+        "// #[test]\nfn t() { work(); }",
+    ] {
+        let before = Map::of(&[("src/lib.rs", code)]);
+        let candidate = before.with("src/lib.rs", &code.replace("work", "nothing"));
+        assert_eq!(
+            charged(&touched(rust(), &before, &candidate, &node(TaskType::Code, &[]), "")),
+            NONE,
+            "{code}"
+        );
+    }
+}
+
+#[test]
+fn what_decides_how_evidence_is_gathered_is_charged_unless_the_task_names_it() {
+    for (name, task) in [
+        ("build.rs", "write a build script that embeds the version"),
+        ("crates/x/build.rs", "fix build.rs"),
+        (".cargo/config.toml", "set the linker in .cargo/config.toml"),
+        ("rust-toolchain.toml", "pin the toolchain"),
+        ("clippy.toml", "configure clippy"),
+        (".config/nextest.toml", "tune nextest"),
+    ] {
+        let candidate = base().with(name, "x");
+        let charge =
+            |task: &str| charged(&touched(rust(), &base(), &candidate, &node(TaskType::Code, &[name]), task));
+        assert_eq!(charge("make it trust nobody"), [format!("evidence-rules-changed {name}")]);
+        assert_eq!(charge(task), NONE, "{name}");
+        let gone =
+            charged(&touched(rust(), &candidate, &base(), &node(TaskType::UnitTest, &[name]), "tidy up"));
+        assert_eq!(gone, [format!("evidence-rules-changed {name}")]);
+    }
+}
+
+#[test]
+fn a_manifest_is_compared_by_what_it_says() {
+    let manifest = |text: &str| after(TaskType::Code, "Cargo.toml", text);
+    assert_eq!(
+        manifest(&format!("# a word\n{}\n[dependencies]\nserde = \"1\"\n", MANIFEST.replace(" = ", "="))),
+        NONE
+    );
+    for trick in [
+        "[lib]\ntest = false\n",
+        "[lib]\ndoctest = false\n",
+        "[[test]]\nname = \"it\"\nharness = false\n",
+        "[[test]]\nname = \"it\"\ntest = false\n",
+        "[[test]]\nname = \"it\"\nrequired-features = [\"never\"]\n",
+        "autotests = false\n",
+        "build = \"other.rs\"\n",
+    ] {
+        assert_eq!(manifest(&format!("{MANIFEST}{trick}")), ["evidence-rules-changed Cargo.toml"], "{trick}");
+        // Also in a manifest that the session itself made.
+        let greenfield = Map::default();
+        let made = greenfield.with("Cargo.toml", &format!("{MANIFEST}{trick}"));
+        let maker = node(TaskType::Code, &["Cargo.toml"]);
+        let found = touched_with(rust(), &greenfield, &made, &maker, "make it", &["Cargo.toml"]);
+        assert_eq!(charged(&found), ["evidence-rules-changed Cargo.toml"], "{trick}");
+    }
+    for rule in [
+        "[profile.test]\noverflow-checks = false\n",
+        "[workspace]\nexclude = [\"x\"]\n",
+        "[patch.x]\ny = { path = \"z\" }\n",
+    ] {
+        assert_eq!(manifest(&format!("{MANIFEST}{rule}")), ["evidence-rules-changed Cargo.toml"], "{rule}");
+        let made = Map::default().with("Cargo.toml", &format!("{MANIFEST}{rule}"));
+        let found = touched_with(
+            rust(),
+            &Map::default(),
+            &made,
+            &node(TaskType::Code, &["Cargo.toml"]),
+            "",
+            &["Cargo.toml"],
+        );
+        assert_eq!(charged(&found), NONE, "ordinary in a new manifest: {rule}");
+    }
+    let bench = format!("{MANIFEST}[[bench]]\nname = \"b\"\nharness = false\n");
+    assert_eq!(manifest(&bench), NONE);
+    let hidden = base().with("Cargo.toml", &format!("{MANIFEST}[lib]\ntest = false\n"));
+    let freed = charged(&touched(rust(), &hidden, &base(), &node(TaskType::Code, &["Cargo.toml"]), ""));
+    assert_eq!(freed, NONE, "taking back what hid tests is no offence");
+    let workspace = Map::of(&[("Cargo.toml", "[workspace]\nmembers = [\"a\", \"b\"]\n")]);
+    let fewer = workspace.with("Cargo.toml", "[workspace]\nmembers = [\"a\"]\n");
+    let lost = charged(&touched(rust(), &workspace, &fewer, &node(TaskType::Code, &["Cargo.toml"]), ""));
+    assert_eq!(lost, ["evidence-rules-changed Cargo.toml"]);
+    let more = workspace.with("Cargo.toml", "[workspace]\nmembers = [\"a\", \"b\", \"c\"]\n");
+    assert_eq!(
+        charged(&touched(rust(), &workspace, &more, &node(TaskType::Code, &["Cargo.toml"]), "")),
+        NONE
+    );
+}
+
+#[test]
+fn forbidden_patterns_are_looked_for_in_the_nodes_files_alone() {
+    let mut owner = node(TaskType::Code, &["src/new.rs"]);
+    owner.contract.forbidden_patterns = vec!["unsafe".to_owned(), "assert_eq".to_owned()];
+    let candidate =
+        base().with("src/new.rs", "fn a() {}\nfn b() { unsafe {} }\n").with("README.md", "nothing unsafe\n");
+    let found = touched(rust(), &base(), &candidate, &owner, "");
+    assert_eq!(charged(&found), ["forbidden-pattern README.md", "forbidden-pattern src/new.rs"]);
+    assert_eq!(found[1].place.unwrap().line, 2);
+    owner.contract.forbidden_patterns = vec!["transmute".to_owned()];
+    assert_eq!(charged(&touched(rust(), &base(), &candidate, &owner, "")), NONE);
+}
+
+#[test]
+fn a_task_names_rust_by_its_words() {
+    for task in ["a todo list in Rust", "fix src/main.rs", "write a crate", "use Cargo.toml"] {
+        assert!(rust().named_in(task), "{task}");
+    }
+    for task in ["make users trust it", "a crateful of rusty nails", "python please"] {
+        assert!(!rust().named_in(task), "{task}");
+    }
+}

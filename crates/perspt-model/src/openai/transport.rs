@@ -1,0 +1,147 @@
+//! The HTTP client, and sorting what it reports.
+
+use std::error::Error;
+use std::io;
+use std::net::IpAddr;
+
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use reqwest::{Client, Url};
+
+use crate::error::{ConnectKind, ModelError};
+use crate::key::Censor;
+use crate::prompt::percent_decoded;
+
+/// The address to post to. A query in the base URL is kept, a trailing slash is not doubled.
+pub(super) fn endpoint(base_url: &str) -> Result<Url, ModelError> {
+    let bad = |why: &str| ModelError::BadBaseUrl { why: why.to_owned() };
+    // The text is not repeated in the error: it may hold credentials.
+    let mut url = Url::parse(base_url.trim()).map_err(|error| bad(&error.to_string()))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(bad("it must begin with http:// or https://"));
+    }
+    url.set_fragment(None);
+    url.path_segments_mut()
+        .map_err(|()| bad("it has no host"))?
+        .pop_if_empty()
+        .extend(["chat", "completions"]);
+    Ok(url)
+}
+
+/// The password in an address, as written and as it is meant: a server could repeat either.
+pub(super) fn passwords(url: &Url) -> impl Iterator<Item = String> {
+    let written = url.password().map(str::to_owned);
+    let meant = written.as_deref().and_then(percent_decoded);
+    written.into_iter().chain(meant)
+}
+
+/// A client that sends each request exactly once: no redirects, no retries, and no kept connections, since one that
+/// the other side has meanwhile closed would fail a call that never reached it.
+pub(super) fn client(url: &Url) -> Result<Client, ModelError> {
+    // An error says that a provider is installed already, which is as good.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let mut builder = Client::builder()
+        .user_agent(concat!("perspt/", env!("CARGO_PKG_VERSION")))
+        .redirect(reqwest::redirect::Policy::none())
+        .retry(reqwest::retry::never())
+        .pool_max_idle_per_host(0)
+        .dns_resolver(Lookup);
+    if url.scheme() == "http" {
+        // Nothing to verify, so a machine without root certificates can still ask a local model.
+        builder = builder.tls_certs_only([]);
+    }
+    if is_loopback(url) {
+        // A proxy's loopback is not ours.
+        builder = builder.no_proxy();
+    }
+    builder.build().map_err(|error| ModelError::NoClient { why: root_cause(&error).to_string() })
+}
+
+fn is_loopback(url: &Url) -> bool {
+    let Some(host) = url.host_str() else { return false };
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// The system's own name lookup, with an error of our own type so that it can be told from other failures.
+struct Lookup;
+
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct LookupFailed(String);
+
+impl Resolve for Lookup {
+    fn resolve(&self, name: Name) -> Resolving {
+        Box::pin(async move {
+            let found = tokio::net::lookup_host((name.as_str(), 0))
+                .await
+                .map_err(|error| LookupFailed(format!("{}: {error}", name.as_str())))?;
+            Ok(Box::new(found.collect::<Vec<_>>().into_iter()) as Addrs)
+        })
+    }
+}
+
+/// Says what kind of trouble a failed exchange was.
+pub(super) fn sort(error: reqwest::Error, bytes_received: u64, censor: &Censor) -> ModelError {
+    let excerpt = || censor.excerpt(&root_cause(&error).to_string());
+    if error.is_connect() {
+        let detail = format!("{}: {}", host_of(&error), excerpt());
+        return ModelError::Connect { kind: connect_kind(&error), detail };
+    }
+    for cause in causes(&error) {
+        if let Some(http) = cause.downcast_ref::<hyper::Error>() {
+            if http.is_parse() {
+                let content_type = "not even HTTP".to_owned();
+                return ModelError::NotAChat { content_type, excerpt: excerpt() };
+            }
+            if http.is_incomplete_message() {
+                return ModelError::CutOff { bytes_received };
+            }
+        }
+        match cause.downcast_ref::<io::Error>().map(io::Error::kind) {
+            Some(io::ErrorKind::UnexpectedEof) => return ModelError::CutOff { bytes_received },
+            Some(io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData) => {
+                return ModelError::MalformedEvent { excerpt: excerpt() };
+            }
+            Some(_) | None => {}
+        }
+    }
+    ModelError::Reset { bytes_received }
+}
+
+fn connect_kind(error: &reqwest::Error) -> ConnectKind {
+    for cause in causes(error) {
+        if cause.is::<LookupFailed>() {
+            return ConnectKind::Dns;
+        }
+        if cause.is::<rustls::Error>() {
+            return ConnectKind::Tls;
+        }
+        let refused = |io: &io::Error| io.kind() == io::ErrorKind::ConnectionRefused;
+        if cause.downcast_ref::<io::Error>().is_some_and(refused) {
+            return ConnectKind::Refused;
+        }
+    }
+    ConnectKind::Other
+}
+
+fn host_of(error: &reqwest::Error) -> String {
+    let Some(url) = error.url() else { return "the provider".to_owned() };
+    let host = url.host_str().unwrap_or("the provider");
+    url.port_or_known_default().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+}
+
+/// An error and everything below it. A system error that wraps another hides it from `source`.
+fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |error| -> Option<&'a (dyn Error + 'static)> {
+        let error: &'a (dyn Error + 'static) = *error;
+        let wrapped = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        match wrapped {
+            Some(inner) => Some(inner as &(dyn Error + 'static)),
+            None => error.source(),
+        }
+    })
+}
+
+fn root_cause<'a>(error: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'static) {
+    causes(error).last().unwrap_or(error)
+}

@@ -1,0 +1,174 @@
+//! Path bounds: what a model may name. Everything is decided on the tree, so nothing is followed.
+
+use std::collections::BTreeMap;
+
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use perspt_core::path::{PathError, RelPath};
+use perspt_core::tree::{EntryKind, Tree};
+
+/// Why a path is refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// It does not name a file below the workspace.
+    #[error("{0}")]
+    Unbounded(#[from] PathError),
+    /// It is written with backslashes.
+    #[error("`{0}` holds a backslash; parts of a path are separated by `/`")]
+    Backslash(String),
+    /// It lies in version control's own folder.
+    #[error("`{0}` belongs to version control and is never written")]
+    VersionControl(RelPath),
+    /// A folder on its way is a symbolic link, or it is one itself.
+    #[error("`{path}` passes through the symbolic link `{link}`")]
+    Symlink {
+        /// The path.
+        path: RelPath,
+        /// The link.
+        link: RelPath,
+    },
+    /// A file on its way is not a folder, or it names a folder.
+    #[error("`{path}` cannot be a file: `{other}` is in the way")]
+    InTheWay {
+        /// The path.
+        path: RelPath,
+        /// What is there.
+        other: RelPath,
+    },
+    /// Another file has the same name but for its case.
+    #[error("`{path}` differs from the existing `{other}` only in case")]
+    Case {
+        /// The path.
+        path: RelPath,
+        /// What is there.
+        other: RelPath,
+    },
+    /// The project's ignore rules leave it out, so it could never be verified or committed.
+    #[error("`{0}` is ignored by the project's ignore rules")]
+    Ignored(RelPath),
+    /// It steers perspt itself.
+    #[error("`{0}` steers perspt itself and is written only when the task names it")]
+    Steering(RelPath),
+}
+
+/// The bounds of one tree.
+pub struct Bounds<'a> {
+    tree: &'a Tree,
+    folded: BTreeMap<String, &'a RelPath>,
+    ignores: Vec<(RelPath, Gitignore)>,
+    task: &'a str,
+}
+
+impl<'a> Bounds<'a> {
+    /// The bounds of `tree`. `ignore_files` are the texts of its ignore files by the folder they lie in;
+    /// `task` is what the user asked for, which may name a steering file.
+    pub fn new(tree: &'a Tree, ignore_files: &[(RelPath, String)], task: &'a str) -> Bounds<'a> {
+        let mut ignores: Vec<(RelPath, Gitignore)> = ignore_files
+            .iter()
+            .filter_map(|(folder, text)| {
+                let mut builder = GitignoreBuilder::new("");
+                for line in text.lines() {
+                    // A line that is no pattern ignores nothing, as git has it.
+                    let _ = builder.add_line(None, line);
+                }
+                builder.build().ok().map(|rules| (folder.clone(), rules))
+            })
+            .collect();
+        ignores.sort_by_key(|(folder, _)| folder.as_str().len());
+        let folded = tree.entries.keys().map(|path| (path.as_str().to_lowercase(), path)).collect();
+        Bounds { tree, folded, ignores, task }
+    }
+
+    /// The path a model's words name, if it may be written.
+    pub fn check(&self, words: &str) -> Result<RelPath, Refusal> {
+        if words.contains('\\') {
+            return Err(Refusal::Backslash(words.to_owned()));
+        }
+        let path = RelPath::parse(words)?;
+        if path.parts().any(|part| part.eq_ignore_ascii_case(".git")) {
+            return Err(Refusal::VersionControl(path));
+        }
+        self.check_way(&path)?;
+        if self.is_steering(&path) {
+            return Err(Refusal::Steering(path));
+        }
+        if !self.tree.entries.contains_key(&path) && self.is_ignored(&path) {
+            return Err(Refusal::Ignored(path));
+        }
+        Ok(path)
+    }
+
+    fn check_way(&self, path: &RelPath) -> Result<(), Refusal> {
+        let entry = |at: &RelPath| self.tree.entries.get(at).map(|entry| entry.kind);
+        let way = std::iter::once(path.clone()).chain(path.ancestors()).collect::<Vec<_>>();
+        for at in &way {
+            match entry(at) {
+                Some(EntryKind::Symlink) => {
+                    return Err(Refusal::Symlink { path: path.clone(), link: at.clone() });
+                }
+                Some(EntryKind::File | EntryKind::Exec) if at != path => {
+                    return Err(Refusal::InTheWay { path: path.clone(), other: at.clone() });
+                }
+                Some(EntryKind::File | EntryKind::Exec) | None => {}
+            }
+        }
+        let below = format!("{path}/");
+        let mut from_here = self
+            .tree
+            .entries
+            .range(path.clone()..)
+            .map(|(other, _)| other)
+            .take_while(|other| other.as_str().starts_with(path.as_str()));
+        if let Some(other) = from_here.find(|other| other.as_str().starts_with(&below)) {
+            return Err(Refusal::InTheWay { path: path.clone(), other: other.clone() });
+        }
+        self.check_case(path)
+    }
+
+    fn check_case(&self, path: &RelPath) -> Result<(), Refusal> {
+        let lower = path.as_str().to_lowercase();
+        if let Some(other) = self.folded.get(&lower)
+            && *other != path
+            && !self.tree.entries.contains_key(path)
+        {
+            return Err(Refusal::Case { path: path.clone(), other: (*other).clone() });
+        }
+        // A folder that differs only in case would be another folder here and the same one elsewhere.
+        for folder in path.ancestors().filter(|folder| !folder.is_root()) {
+            let prefix = format!("{}/", folder.as_str().to_lowercase());
+            let same = format!("{}/", folder.as_str());
+            let mut there = self
+                .folded
+                .range(prefix.clone()..)
+                .take_while(|(lower, _)| lower.starts_with(&prefix))
+                .map(|(_, other)| *other)
+                .peekable();
+            if let Some(first) = there.peek().copied()
+                && there.all(|other| !other.as_str().starts_with(&same))
+            {
+                return Err(Refusal::Case { path: path.clone(), other: first.clone() });
+            }
+        }
+        Ok(())
+    }
+
+    fn is_steering(&self, path: &RelPath) -> bool {
+        let name = path.as_str();
+        let steers = name.starts_with(".perspt/") || matches!(path.name(), "PERSPT.md" | "AGENTS.md");
+        let asked = if name.starts_with(".perspt/") { ".perspt" } else { path.name() };
+        steers && !self.task.contains(asked)
+    }
+
+    /// The deepest ignore file that says anything of the path decides, as in git.
+    fn is_ignored(&self, path: &RelPath) -> bool {
+        let mut ignored = false;
+        for (folder, rules) in &self.ignores {
+            let Some(below) = path.below(folder) else { continue };
+            match rules.matched_path_or_any_parents(below, false) {
+                ignore::Match::None => {}
+                ignore::Match::Ignore(_) => ignored = true,
+                ignore::Match::Whitelist(_) => ignored = false,
+            }
+        }
+        ignored
+    }
+}

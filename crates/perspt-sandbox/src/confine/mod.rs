@@ -1,0 +1,23 @@
+//! What the kernel can be asked to stop, one file per means.
+//!
+//! All of it runs in the helper process, single-threaded, never in perspt itself. `namespaces` and
+//! `mounts` make the command's own view of the machine, `caps`, `landlock` and `seccomp` narrow what it
+//! may do in that view, and `report` says in words what was in force and what was therefore not stopped.
+//! Reading is not restricted: a command sees every file that its user sees.
+
+mod bounds;
+pub(crate) mod caps;
+mod dev;
+mod failed;
+pub(crate) mod landlock;
+pub(crate) mod loopback;
+pub(crate) mod mounts;
+pub(crate) mod namespaces;
+mod report;
+pub(crate) mod seccomp;
+pub(crate) mod sockets;
+pub(crate) mod sys;
+
+pub use bounds::{Access, Bind, Network};
+pub(crate) use failed::{Failed, Step};
+pub use report::{Allowed, Confinement, Level, Namespace, Seccomp};

@@ -1,0 +1,252 @@
+//! The runner.
+
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use perspt_core::stage::{StepEnd, Streams};
+use tokio::sync::OnceCell;
+
+use super::capture::{Captured, capture};
+use super::link::{Channel, Link};
+use super::ways::{self, Way};
+use super::{Bounds, Cancel, CommandSpec, End, Ran, SandboxError, reports};
+use crate::confine::{Allowed, Confinement, Namespace};
+use crate::helper::wire::{Ended, Program, Report, Request};
+
+/// Starts commands. Cheap to clone; clones share what was found out about the machine.
+#[derive(Debug, Clone)]
+pub struct Runner {
+    helper: PathBuf,
+    helper_args: Vec<String>,
+    allowed: Allowed,
+    way: Arc<OnceCell<Way>>,
+}
+
+/// What a helper is given besides its request.
+struct Terms<'a> {
+    streams: Streams,
+    output_cap: usize,
+    timeout: Duration,
+    held: Option<&'a OwnedFd>,
+}
+
+/// What came back from a helper.
+struct Outcome {
+    end: End,
+    confinement: Confinement,
+    stdout: Captured,
+    stderr: Captured,
+}
+
+/// What the helper said, gathered.
+#[derive(Default)]
+struct Heard {
+    confinement: Option<Confinement>,
+    not_started: Option<String>,
+    failed: Option<SandboxError>,
+    ended: Option<Ended>,
+}
+
+impl Runner {
+    /// A runner whose helper is this program with these arguments; it is to call
+    /// [`crate::helper_main`] first thing.
+    pub fn new(helper: PathBuf, helper_args: Vec<String>) -> Runner {
+        Runner { helper, helper_args, allowed: Allowed::everything(), way: Arc::default() }
+    }
+
+    /// The same runner with only these means of confinement.
+    #[must_use]
+    pub fn with(self, allowed: Allowed) -> Runner {
+        Runner { allowed, way: Arc::default(), ..self }
+    }
+
+    /// Runs a command and returns when nothing of it is left. A command that fails, or cannot be started,
+    /// is no error.
+    pub async fn run(
+        &self,
+        spec: &CommandSpec,
+        bounds: &Bounds,
+        cancel: &Cancel,
+    ) -> Result<Ran, SandboxError> {
+        let namespaces = self.way().await?.namespaces(bounds.network);
+        if !bounds.binds.is_empty() && !namespaces.contains(&Namespace::Mount) {
+            return Err(SandboxError::NoMountNamespace);
+        }
+        reports::delete(spec, bounds)?;
+        let request = Request {
+            namespaces,
+            landlock: self.allowed.landlock,
+            seccomp: self.allowed.seccomp,
+            network: bounds.network,
+            binds: bounds.binds.clone(),
+            writable: bounds.writable.clone(),
+            program: Some(Program { argv: spec.argv.clone(), cwd: spec.cwd.clone(), env: spec.env.clone() }),
+        };
+        let terms = Terms {
+            streams: spec.streams,
+            output_cap: spec.output_cap,
+            timeout: spec.timeout,
+            held: bounds.held.as_deref(),
+        };
+        let started = Instant::now();
+        let outcome = self.carry_out(&request, &terms, cancel).await?;
+        let duration = started.elapsed();
+        let collected = reports::collect(spec, bounds);
+        Ok(Ran {
+            end: outcome.end,
+            stdout: outcome.stdout,
+            stderr: outcome.stderr,
+            reports: collected.taken,
+            refused_reports: collected.refused,
+            confinement: outcome.confinement,
+            duration,
+        })
+    }
+
+    /// What a run without network would have in force here: tried once, then remembered.
+    pub async fn what_can_be_had(&self) -> Result<Confinement, SandboxError> {
+        Ok(self.way().await?.confinement.clone())
+    }
+
+    /// Why this machine gives less than everything, in words; empty where it gives everything.
+    pub async fn refusals(&self) -> Result<Vec<String>, SandboxError> {
+        Ok(self.way().await?.refusals.clone())
+    }
+
+    /// Whether binds can be had.
+    pub async fn namespaces_available(&self) -> Result<bool, SandboxError> {
+        Ok(self.way().await?.confinement.namespaces.contains(&Namespace::Mount))
+    }
+
+    async fn way(&self) -> Result<&Way, SandboxError> {
+        self.way.get_or_try_init(|| self.find_way()).await
+    }
+
+    async fn find_way(&self) -> Result<Way, SandboxError> {
+        let mut refusals = Vec::new();
+        for namespaces in ways::candidates(&self.allowed) {
+            match self.attempt(ways::trial(namespaces, &self.allowed)).await {
+                Ok(confinement) => return Ok(Way { confinement, refusals }),
+                Err(error) => refusals.push(ways::refusal(error)?),
+            }
+        }
+        let confinement = self.attempt(ways::trial(Default::default(), &self.allowed)).await?;
+        Ok(Way { confinement, refusals })
+    }
+
+    async fn attempt(&self, request: Request) -> Result<Confinement, SandboxError> {
+        /// The helper has nothing to wait for; this only bounds a machine that is out of its mind.
+        const PATIENCE: Duration = Duration::from_secs(600);
+        let terms = Terms { streams: Streams::Merged, output_cap: 0, timeout: PATIENCE, held: None };
+        Ok(self.carry_out(&request, &terms, &Cancel::new()).await?.confinement)
+    }
+
+    /// Starts a helper with a request and stays with it to its end.
+    async fn carry_out(
+        &self,
+        request: &Request,
+        terms: &Terms<'_>,
+        cancel: &Cancel,
+    ) -> Result<Outcome, SandboxError> {
+        let (mut link, outputs) = Link::start(&self.helper, &self.helper_args, terms.streams, terms.held)?;
+        let gone = Cancel::new();
+        let control = async {
+            // On every way out of here, errors too, the readers must learn that it is over.
+            let _over = gone.clone().drop_guard();
+            let conversation = converse(&mut link, request, terms.timeout, cancel).await;
+            link.channel.close();
+            let status = link.helper.gone().await?;
+            conversation.map(|(cut_short, heard)| (cut_short, heard, status))
+        };
+        let out = capture(outputs.out, terms.output_cap, gone.clone());
+        let err = async {
+            match outputs.err {
+                Some(pipe) => capture(pipe, terms.output_cap, gone.clone()).await,
+                None => Ok(Captured::default()),
+            }
+        };
+        let (control, stdout, stderr) = tokio::join!(control, out, err);
+        let (cut_short, heard, status) = control?;
+        let failed = |source| SandboxError::Link { doing: "reading the output", source };
+        let (stdout, stderr) = (stdout.map_err(failed)?, stderr.map_err(failed)?);
+        let (end, confinement) = heard.conclude(cut_short, status)?;
+        Ok(Outcome { end, confinement, stdout, stderr })
+    }
+}
+
+/// Sends the request and listens to the end; returns why it was cut short, if it was.
+async fn converse(
+    link: &mut Link,
+    request: &Request,
+    timeout: Duration,
+    cancel: &Cancel,
+) -> Result<(Option<End>, Heard), SandboxError> {
+    let mut heard = Heard::default();
+    // A helper that is gone before it has read everything says why in what it sent before.
+    let Link { helper, channel } = link;
+    let asked = channel.ask(request).await;
+    let cut_short = tokio::select! {
+        biased;
+        all = heard.listen(channel) => { all?; None }
+        () = cancel.cancelled() => Some(End::Cancelled),
+        () = tokio::time::sleep(timeout) => Some(End::Step(StepEnd::TimedOut)),
+        // If it was killed, the keeper goes on and has to be told; if it ended, all has been said.
+        gone = helper.gone() => { gone?; None }
+    };
+    // What had ended by itself before was not cut short.
+    let cut_short = cut_short.filter(|_| heard.ended.is_none());
+    channel.close();
+    heard.listen(channel).await?;
+    if heard.is_silent() {
+        asked?;
+    }
+    Ok((cut_short, heard))
+}
+
+impl Heard {
+    /// Listens until helper and keeper have closed their ends.
+    async fn listen(&mut self, channel: &mut Channel) -> Result<(), SandboxError> {
+        while let Some(report) = channel.hear().await? {
+            match report {
+                Report::SetUpFailed(failed) => {
+                    self.failed = Some(SandboxError::SetUp { step: failed.step, why: failed.why });
+                }
+                Report::Confined(confinement) => self.confinement = Some(confinement),
+                Report::NotStarted(why) => self.not_started = Some(why),
+                Report::Ended(ended) => self.ended = Some(ended),
+            }
+        }
+        Ok(())
+    }
+
+    fn is_silent(&self) -> bool {
+        self.confinement.is_none() && self.failed.is_none() && self.ended.is_none()
+    }
+
+    fn conclude(
+        self,
+        cut_short: Option<End>,
+        helper: ExitStatus,
+    ) -> Result<(End, Confinement), SandboxError> {
+        if let Some(failed) = self.failed {
+            return Err(failed);
+        }
+        if !helper.success() {
+            return Err(SandboxError::HelperLost(helper.to_string()));
+        }
+        let confinement = self.confinement.unwrap_or_else(Confinement::not_begun);
+        let end = match (self.not_started, self.ended, cut_short) {
+            (Some(why), _, _) => End::Step(StepEnd::NotStarted(why)),
+            (None, _, Some(cut_short)) => cut_short,
+            (None, Some(Ended::Exited(code)), None) => End::Step(StepEnd::Exited(code)),
+            (None, Some(Ended::Signalled(signal)), None) => End::Step(StepEnd::Signalled(signal)),
+            (None, None, None) => {
+                return Err(SandboxError::HelperLost("it did not say how the command ended".to_owned()));
+            }
+        };
+        Ok((end, confinement))
+    }
+}

@@ -1,0 +1,87 @@
+//! The slot's clock: what lets a build tool see that a file is another one now.
+//!
+//! Cargo rebuilds what is *newer* than its last build, at the resolution of the file system; a file put back
+//! with its old time, or with the same time as the build, passes as built although other content was built.
+//! So every file that is laid down gets a time later than any there was in the slot, by waiting until the
+//! file system's own clock has gone on. A date ahead of the clock would make cargo build it again every time.
+//!
+//! A *deleted* file needs no time: cargo keeps a list of the files of each build and misses it, and its folder
+//! gets a new time from the kernel. Python compares whole seconds and sizes for its byte-code, for which no
+//! waiting would be short enough; byte-code caches are switched off by the stages and removed from the tree,
+//! so that the finer steps do for Python too.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use super::error::SlotError;
+use super::settle::read_small;
+use super::stamp::FsTime;
+
+/// One step of waiting. Common file systems tick every four milliseconds or finer.
+const STEP: Duration = Duration::from_millis(1);
+/// Steps until the clock counts as stuck: enough for file systems that write whole or even seconds.
+const MOST_STEPS: u32 = 10_000;
+/// A time this far ahead is not waited for: the clock was set back, or a program forged the time.
+pub(super) const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Reads the clock of the file system that holds the slot, and keeps the last time that was seen.
+#[derive(Debug)]
+pub(super) struct Clock {
+    dir: PathBuf,
+}
+
+impl Clock {
+    pub(super) fn new(dir: &Path) -> Clock {
+        Clock { dir: dir.to_owned() }
+    }
+
+    /// The time a file gets that is written now. The system clock would not do: the file system's may lag
+    /// behind it or be another machine's.
+    pub(super) fn now(&self) -> Result<FsTime, SlotError> {
+        let path = self.dir.join("probe");
+        let probe = || -> io::Result<FsTime> {
+            let mut file = File::create(&path)?;
+            file.write_all(b".")?;
+            Ok(FsTime::modified(&file.metadata()?))
+        };
+        probe().map_err(SlotError::io("write", &path))
+    }
+
+    /// Waits until files written from here on are later than `latest`; returns a time that is, and that no
+    /// such file will be before.
+    pub(super) fn pass(&self, latest: FsTime) -> Result<FsTime, SlotError> {
+        for _ in 0..MOST_STEPS {
+            let now = self.now()?;
+            if now > latest {
+                return Ok(now);
+            }
+            thread::sleep(STEP);
+        }
+        Err(SlotError::ClockStuck { dir: self.dir.clone() })
+    }
+
+    /// The last time that was kept; `None` if there is none that can be read.
+    pub(super) fn last(&self) -> Option<FsTime> {
+        let bytes = read_small(&self.dir.join("clock"), 64).ok()??;
+        let text = std::str::from_utf8(&bytes).ok()?.strip_suffix('\n')?;
+        let (secs, nanos) = text.split_once('.')?;
+        let nanos = nanos.parse().ok().filter(|nanos| *nanos < 1_000_000_000)?;
+        Some(FsTime { secs: secs.parse().ok()?, nanos })
+    }
+
+    /// Keeps `time` as the last that was seen.
+    pub(super) fn keep(&self, time: FsTime) -> Result<(), SlotError> {
+        replace(&self.dir, "clock", format!("{}.{:09}\n", time.secs, time.nanos).as_bytes())
+    }
+}
+
+/// Replaces one of the slot's own files as a whole. It is not synced: after a power failure an older one is
+/// as good, and what is half there is recognised.
+pub(super) fn replace(dir: &Path, name: &str, bytes: &[u8]) -> Result<(), SlotError> {
+    let (temp, path) = (dir.join(format!("{name}.new")), dir.join(name));
+    fs::write(&temp, bytes).map_err(SlotError::io("write", &temp))?;
+    fs::rename(&temp, &path).map_err(SlotError::io("replace", &path))
+}

@@ -1,0 +1,12 @@
+//! The runner.
+
+mod ends;
+mod network;
+mod output;
+mod perspt_dies;
+mod reports;
+mod support;
+mod tools;
+mod unprivileged;
+mod view;
+mod walls;

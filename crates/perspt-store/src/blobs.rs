@@ -1,0 +1,90 @@
+//! Long text of a session, by the hash of its bytes. A blob is on disk before the event that cites it.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use perspt_core::ids::{BlobId, SessionId};
+
+use crate::error::StoreError;
+use crate::home::Home;
+use crate::place::{Place, optional};
+
+const BLOBS: &str = "blobs";
+const STAGED: &str = "new-";
+/// Larger than anything perspt takes in; a bound for reading back.
+const BLOB_MAX: u64 = 1 << 30;
+
+static COUNTER: AtomicU64 = AtomicU64::new(0);
+
+/// A name that no other thread or living process uses.
+pub(crate) fn unique(prefix: &str) -> String {
+    format!("{prefix}{}-{}", std::process::id(), COUNTER.fetch_add(1, Ordering::Relaxed))
+}
+
+/// The blobs of one session.
+#[derive(Clone)]
+pub struct Blobs {
+    home: Home,
+    session: SessionId,
+}
+
+impl Blobs {
+    pub(crate) fn new(home: Home, session: SessionId) -> Blobs {
+        Blobs { home, session }
+    }
+
+    /// Stores bytes; durable on return. A blob that is already there and whole is not written again.
+    pub fn put(&self, bytes: &[u8]) -> Result<BlobId, StoreError> {
+        let session = self.home.session(&self.session)?;
+        let place = self.home.ensure(&session, BLOBS)?;
+        let id = BlobId::of(bytes);
+        let name = id.to_string();
+        if !matches!(self.get(id), Ok(found) if found == bytes) {
+            let staged = unique(STAGED);
+            place.stage(&staged, bytes)?;
+            place.rename(&staged, &name)?;
+        }
+        // Also for one that was there: whoever wrote it may have been killed before this.
+        place.sync()?;
+        Ok(id)
+    }
+
+    /// Reads a blob and checks that its bytes are the ones it is named after.
+    pub fn get(&self, id: BlobId) -> Result<Vec<u8>, StoreError> {
+        let place = self.home.session(&self.session)?.folder(BLOBS)?;
+        let name = id.to_string();
+        let bytes = place.read(&name, BLOB_MAX)?;
+        if BlobId::of(&bytes) != id {
+            let why = format!("its {} bytes are not the ones it is named after", bytes.len());
+            return Err(StoreError::Damaged { file: place.at(&name), why });
+        }
+        Ok(bytes)
+    }
+
+    /// Whether there is a blob of this name. Its bytes are not looked at.
+    pub fn exists(&self, id: BlobId) -> Result<bool, StoreError> {
+        let Some(place) = self.folder()? else { return Ok(false) };
+        Ok(optional(place.look(&id.to_string()))?.is_some())
+    }
+
+    /// Removes a blob; one that is missing is no error.
+    pub fn remove(&self, id: BlobId) -> Result<(), StoreError> {
+        let Some(place) = self.folder()? else { return Ok(()) };
+        place.clear(&id.to_string())?;
+        place.sync()
+    }
+
+    /// Removes what killed writers left unfinished. Only for the holder of the session's lock.
+    pub(crate) fn sweep(&self) -> Result<(), StoreError> {
+        let Some(place) = self.folder()? else { return Ok(()) };
+        for name in place.names()? {
+            if name.starts_with(STAGED) {
+                place.clear(&name)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn folder(&self) -> Result<Option<Place>, StoreError> {
+        optional(self.home.session(&self.session)?.folder(BLOBS))
+    }
+}

@@ -1,0 +1,225 @@
+//! The data folder: what lies where, and how its folders come to be.
+
+use std::collections::BTreeSet;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use perspt_core::hash::Sha;
+use perspt_core::ids::{Millis, SessionId};
+
+use crate::blobs::Blobs;
+use crate::disk::{Disk, Open};
+use crate::error::StoreError;
+use crate::inbox::Inbox;
+use crate::place::{FOLDER_MODE, Place, optional};
+use crate::scan::{Scanner, Step};
+
+const SESSIONS: &str = "sessions";
+const WORKSPACES: &str = "workspaces";
+pub(crate) const LOG: &str = "log.jsonl";
+
+/// The data folder of one user. Opening it touches nothing; folders come to be when something is written.
+#[derive(Clone)]
+pub struct Home {
+    root: PathBuf,
+    disk: Arc<dyn Disk>,
+    /// Folders whose entry this process has made durable. A folder that is merely there may be the work of a
+    /// process that was killed before its sync.
+    sure: Arc<Mutex<BTreeSet<PathBuf>>>,
+}
+
+/// One session as a listing shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionInfo {
+    /// Its id.
+    pub id: SessionId,
+    /// The time of its first record; `None` where there is none: the session is half-created, or its first
+    /// record cannot be read.
+    pub begun: Option<Millis>,
+    /// When the log, or the folder where there is no log, last changed.
+    pub touched: Millis,
+    /// Length of the log.
+    pub bytes: u64,
+}
+
+impl Home {
+    /// The home at this absolute path.
+    pub fn open(root: PathBuf, disk: Arc<dyn Disk>) -> Result<Home, StoreError> {
+        if !root.is_absolute() {
+            return Err(StoreError::NotAbsolute(root));
+        }
+        Ok(Home { root, disk, sure: Arc::default() })
+    }
+
+    /// The path of the home.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Where slots live; the store does not look inside.
+    pub fn slots_dir(&self) -> PathBuf {
+        self.root.join("slots")
+    }
+
+    /// Where a session lives.
+    pub fn session_dir(&self, id: &SessionId) -> PathBuf {
+        self.root.join(SESSIONS).join(id.as_str())
+    }
+
+    /// The blobs of a session.
+    pub fn blobs(&self, id: &SessionId) -> Result<Blobs, StoreError> {
+        checked(id)?;
+        Ok(Blobs::new(self.clone(), id.clone()))
+    }
+
+    /// The inbox of a session.
+    pub fn inbox(&self, id: &SessionId) -> Result<Inbox, StoreError> {
+        checked(id)?;
+        Ok(Inbox::new(self.clone(), id.clone()))
+    }
+
+    /// Every session, the newest first. Reads one line of each log.
+    pub fn sessions(&self) -> Result<Vec<SessionInfo>, StoreError> {
+        let Some(sessions) = self.reading(&[SESSIONS])? else { return Ok(Vec::new()) };
+        let mut found = Vec::new();
+        for name in sessions.names()? {
+            let id = SessionId(name);
+            if checked(&id).is_ok()
+                && let Ok(folder) = sessions.folder(id.as_str())
+            {
+                found.push(session_info(id, &folder)?);
+            }
+        }
+        let age = |info: &SessionInfo| (info.begun.unwrap_or(info.touched), info.id.clone());
+        found.sort_by_key(|info| std::cmp::Reverse(age(info)));
+        Ok(found)
+    }
+
+    pub(crate) fn disk(&self) -> &dyn Disk {
+        self.disk.as_ref()
+    }
+
+    /// A folder below the home, to read from; `None` if it is missing.
+    fn reading(&self, parts: &[&str]) -> Result<Option<Place>, StoreError> {
+        let Some(mut place) = optional(Place::root(self.disk(), &self.root))? else { return Ok(None) };
+        for part in parts {
+            let Some(next) = optional(place.folder(part))? else { return Ok(None) };
+            place = next;
+        }
+        Ok(Some(place))
+    }
+
+    /// A folder below the home, made and made durable where needed.
+    fn writing(&self, parts: &[&str]) -> Result<Place, StoreError> {
+        let mut place = self.make_root(&self.root)?;
+        for part in parts {
+            place = self.ensure(&place, part)?;
+        }
+        Ok(place)
+    }
+
+    /// The folder of a session that exists.
+    pub(crate) fn session(&self, id: &SessionId) -> Result<Place, StoreError> {
+        checked(id)?;
+        self.reading(&[SESSIONS, id.as_str()])?.ok_or_else(|| StoreError::NoSession(id.clone()))
+    }
+
+    /// The folder of a session, made where it is missing.
+    pub(crate) fn make_session(&self, id: &SessionId) -> Result<Place, StoreError> {
+        checked(id)?;
+        self.writing(&[SESSIONS, id.as_str()])
+    }
+
+    /// What the home holds about a workspace, to read from.
+    pub(crate) fn workspace(&self, path: &Path) -> Result<Option<Place>, StoreError> {
+        self.reading(&[WORKSPACES, &workspace_key(path)])
+    }
+
+    /// What the home holds about a workspace, made where it is missing.
+    pub(crate) fn make_workspace(&self, path: &Path) -> Result<Place, StoreError> {
+        self.writing(&[WORKSPACES, &workspace_key(path)])
+    }
+
+    /// A folder below `parent`, whose entry is durable on return.
+    pub(crate) fn ensure(&self, parent: &Place, name: &str) -> Result<Place, StoreError> {
+        let (place, made) = match optional(parent.folder(name))? {
+            Some(place) => (place, false),
+            None => {
+                if let Err(error) = parent.make_folder(name, FOLDER_MODE)
+                    && !error.is_taken()
+                {
+                    return Err(error);
+                }
+                (parent.folder(name)?, true)
+            }
+        };
+        let mut sure = self.sure.lock().unwrap_or_else(PoisonError::into_inner);
+        if made || !sure.contains(&place.path) {
+            parent.sync()?;
+            sure.insert(place.path.clone());
+        }
+        Ok(place)
+    }
+
+    /// The home's own folder, made where it is missing, with those above it.
+    fn make_root(&self, path: &Path) -> Result<Place, StoreError> {
+        if let Some(place) = optional(Place::root(self.disk(), path))? {
+            self.adopt(&place)?;
+            return Ok(place);
+        }
+        let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
+            return Place::root(self.disk(), path);
+        };
+        let above = self.make_root(above)?;
+        let name = name.to_str().ok_or_else(|| StoreError::Encode {
+            what: "the path of the home",
+            why: format!("{} is not UTF-8", path.display()),
+        })?;
+        self.ensure(&above, name)
+    }
+
+    /// Makes the entry of a folder durable that was there before us. Only an empty one needs it: we put
+    /// nothing into a folder before its entry is durable, so one with entries is not from a process that was
+    /// killed in between. A parent that is closed to us was not ours to make an entry in.
+    fn adopt(&self, place: &Place) -> Result<(), StoreError> {
+        let mut sure = self.sure.lock().unwrap_or_else(PoisonError::into_inner);
+        if !sure.insert(place.path.clone()) || !place.names()?.is_empty() {
+            return Ok(());
+        }
+        let Some(above) = place.path.parent() else { return Ok(()) };
+        match Place::root(self.disk(), above) {
+            Ok(above) => above.sync(),
+            Err(error) if error.io_kind() == Some(ErrorKind::PermissionDenied) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn session_info(id: SessionId, folder: &Place) -> Result<SessionInfo, StoreError> {
+    let Some(stat) = optional(folder.look(LOG))? else {
+        let touched = folder.dir.stat().map_err(folder.fail("look at", ""))?.modified;
+        return Ok(SessionInfo { id, begun: None, touched, bytes: 0 });
+    };
+    let mut begun = None;
+    if let Ok(file) = folder.open(LOG, Open::Read)
+        && let Ok(Step::Record(record)) = Scanner::new(file, folder.at(LOG)).next()
+    {
+        begun = Some(record.at);
+    }
+    Ok(SessionInfo { id, begun, touched: stat.modified, bytes: stat.size })
+}
+
+/// A session's id is a folder's name, so it must be a tame one.
+pub(crate) fn checked(id: &SessionId) -> Result<(), StoreError> {
+    let text = id.as_str();
+    let tame = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if text.is_empty() || text.len() > 100 || text.starts_with('.') || !text.chars().all(tame) {
+        return Err(StoreError::BadSessionId(text.chars().take(120).collect()));
+    }
+    Ok(())
+}
+
+fn workspace_key(path: &Path) -> String {
+    Sha::of(path.as_os_str().as_encoded_bytes()).to_string()
+}

@@ -1,0 +1,124 @@
+//! Commands from other processes to the owner of a session. Only the owner appends to the log; others leave
+//! a file here.
+
+use perspt_core::ids::SessionId;
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::blobs::unique;
+use crate::error::StoreError;
+use crate::home::Home;
+use crate::place::{Place, optional};
+
+const INBOX: &str = "inbox";
+const STAGED: &str = "new-";
+const ASIDE: &str = "bad-";
+const MESSAGE_MAX: u64 = 1 << 20;
+
+/// The inbox of one session.
+#[derive(Clone)]
+pub struct Inbox {
+    home: Home,
+    session: SessionId,
+}
+
+/// What lay in the inbox.
+#[derive(Debug, Default)]
+pub struct Taken {
+    /// The messages, in the order they came, each with the name to pass to [`Inbox::done`].
+    pub messages: Vec<(String, Box<RawValue>)>,
+    /// What was no message. It has been moved aside.
+    pub garbage: Vec<Garbage>,
+}
+
+/// A thing in the inbox that is no message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Garbage {
+    /// The name it had.
+    pub file: String,
+    /// The name it has now, in the same folder.
+    pub moved_to: String,
+    /// What is wrong with it.
+    pub why: String,
+}
+
+impl Inbox {
+    pub(crate) fn new(home: Home, session: SessionId) -> Inbox {
+        Inbox { home, session }
+    }
+
+    /// Leaves a message; durable on return.
+    pub fn send(&self, message: &impl Serialize) -> Result<(), StoreError> {
+        let session = self.home.session(&self.session)?;
+        let bytes = serde_json::to_vec(message)
+            .map_err(|error| StoreError::Encode { what: "a message", why: error.to_string() })?;
+        let place = self.home.ensure(&session, INBOX)?;
+        let staged = unique(STAGED);
+        place.stage(&staged, &bytes)?;
+        let mut number = place.names()?.iter().filter_map(|name| number_of(name)).max().unwrap_or(0) + 1;
+        while let Err(error) = place.rename_new(&staged, &format!("{number:08}.json")) {
+            if !error.is_taken() {
+                return Err(error);
+            }
+            number += 1;
+        }
+        place.sync()
+    }
+
+    /// Every message that has come. They stay until [`Inbox::done`].
+    pub fn take_all(&self) -> Result<Taken, StoreError> {
+        let mut taken = Taken::default();
+        let Some(place) = self.folder()? else { return Ok(taken) };
+        for name in place.names()? {
+            if name.starts_with(STAGED) || name.starts_with(ASIDE) {
+                continue;
+            }
+            match message(&place, &name) {
+                Ok(message) => taken.messages.push((name, message)),
+                Err(why) => taken.garbage.push(aside(&place, name, why)?),
+            }
+        }
+        Ok(taken)
+    }
+
+    /// Removes a message that was acted on; durable on return. Any other name is left alone.
+    pub fn done(&self, file: &str) -> Result<(), StoreError> {
+        if number_of(file).is_none() {
+            return Ok(());
+        }
+        let Some(place) = self.folder()? else { return Ok(()) };
+        place.clear(file)?;
+        place.sync()
+    }
+
+    fn folder(&self) -> Result<Option<Place>, StoreError> {
+        optional(self.home.session(&self.session)?.folder(INBOX))
+    }
+}
+
+fn number_of(name: &str) -> Option<u64> {
+    let digits = name.strip_suffix(".json")?;
+    ((8..=15).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit())).then(|| digits.parse().ok())?
+}
+
+fn message(place: &Place, name: &str) -> Result<Box<RawValue>, String> {
+    if number_of(name).is_none() {
+        return Err("its name is not one that perspt gives".to_owned());
+    }
+    let bytes = place.read(name, MESSAGE_MAX).map_err(|error| error.to_string())?;
+    let text = String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?;
+    RawValue::from_string(text).map_err(|error| format!("it is not JSON: {error}"))
+}
+
+fn aside(place: &Place, file: String, why: String) -> Result<Garbage, StoreError> {
+    let mut moved_to = format!("{ASIDE}{file}");
+    let mut more = 1;
+    while let Err(error) = place.rename_new(&file, &moved_to) {
+        if !error.is_taken() {
+            return Err(error);
+        }
+        more += 1;
+        moved_to = format!("{ASIDE}{more}-{file}");
+    }
+    Ok(Garbage { file, moved_to, why })
+}

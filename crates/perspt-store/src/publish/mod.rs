@@ -1,0 +1,295 @@
+//! Publishing: the only way files get into the user's tree.
+//!
+//! The journal is on disk before the first file is touched, and it says everything that is needed to finish.
+//! Each new content is staged beside its file and then takes its place in one step; what came out is looked at
+//! before anything is built on it. Nothing that came out is removed before the caller's commit is in the
+//! log, and nothing is removed at all whose bytes are not known to be the old or the new ones. So a user who
+//! edits at any moment keeps their bytes, and a kill at any moment leaves a tree that [`finish`] completes
+//! or takes back.
+//!
+//! Start reading at [`publish`]; `step` says what one path needs, `undo` how it is taken back.
+//!
+//! Limits: extended attributes and hard links of a replaced file are not carried over; the file system must
+//! be able to exchange two names; a file cannot become a folder or a folder a file in one publication. A
+//! program that holds a replaced file open and writes to it after [`settle`] looked at it writes to a file
+//! without a name.
+
+mod ground;
+mod journal;
+mod step;
+mod undo;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use perspt_core::ids::{BlobId, EffectId, SessionId};
+use perspt_core::path::RelPath;
+use perspt_core::tree::{Change, Entry};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::error::{Refusal, StoreError};
+use crate::home::Home;
+use crate::lock::WorkspaceLease;
+
+use ground::{Ground, Seen, Way};
+use journal::Journal;
+use step::Need;
+
+/// A change of the user's tree that is to be carried out as a whole.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Publication {
+    /// The session whose blobs hold the new contents.
+    pub session: SessionId,
+    /// The effect that publishes.
+    pub effect: EffectId,
+    /// The workspace, as an absolute path.
+    pub workspace: PathBuf,
+    /// What changes.
+    pub changes: Vec<Change>,
+    /// The caller's commit record; the store does not look inside.
+    pub record: Box<RawValue>,
+}
+
+/// What came of a publication.
+#[must_use]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Published {
+    /// Every change is in the tree, durably. The journal stays until [`settle`].
+    Done,
+    /// Someone changed files meanwhile. Nothing of this publication is in the tree.
+    BaseMoved {
+        /// The paths that are not what the publication was made for.
+        paths: Vec<RelPath>,
+        /// Bytes of the user's that no longer have a place in the tree.
+        kept: Vec<Kept>,
+    },
+}
+
+/// Bytes that came out of the tree and that nobody had a copy of: someone wrote them while we were at work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    /// The path they were at.
+    pub path: RelPath,
+    /// Where they are now.
+    pub place: KeptAs,
+}
+
+/// Where bytes are kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeptAs {
+    /// In a blob of the session.
+    Blob(BlobId),
+    /// Under this name in the tree: it is a folder or a special file.
+    Path(RelPath),
+}
+
+struct Job<'a> {
+    journal: &'a Journal,
+    ground: Ground<'a>,
+    home: &'a Home,
+}
+
+/// Carries out a publication. On [`Published::Done`] append the commit event, then call [`settle`].
+///
+/// After an error the tree is as it was, unless [`pending`] still finds the publication.
+pub fn publish(
+    home: &Home,
+    lease: &WorkspaceLease,
+    publication: &Publication,
+) -> Result<Published, StoreError> {
+    if lease.workspace() != publication.workspace {
+        let (lease, publication) = (lease.workspace().to_owned(), publication.workspace.clone());
+        return Err(StoreError::WrongLease { lease, publication });
+    }
+    refuse(&publication.changes)?;
+    if journal::read(home, lease.workspace())?.is_some() {
+        return Err(StoreError::PublishPending(lease.workspace().to_owned()));
+    }
+    let ground = Ground::new(lease);
+    let moved = moved(&ground, &publication.changes)?;
+    if !moved.is_empty() {
+        return Ok(Published::BaseMoved { paths: moved, kept: Vec::new() });
+    }
+    let made = missing_folders(&ground, &publication.changes)?;
+    let journal = Journal { publication: publication.clone(), made };
+    journal::write(home, &journal)?;
+    let job = Job { journal: &journal, ground, home };
+    job.run().inspect_err(|_| {
+        // If this fails too, the journal is still there and says so.
+        let _ = job.take_back();
+    })
+}
+
+/// The publication into a workspace that a kill has interrupted. If its commit event is in the log call
+/// [`settle`], else [`finish`].
+pub fn pending(home: &Home, workspace: &Path) -> Result<Option<Publication>, StoreError> {
+    Ok(journal::read(home, workspace)?.map(|journal| journal.publication))
+}
+
+/// Finishes the pending publication, or takes it back if the tree was changed meanwhile or its contents are
+/// lost. May be killed and called again. Any other error leaves the journal for the next attempt.
+pub fn finish(home: &Home, lease: &WorkspaceLease) -> Result<Published, StoreError> {
+    let Some(journal) = journal::read(home, lease.workspace())? else {
+        return Err(StoreError::NothingPending(lease.workspace().to_owned()));
+    };
+    // Whoever wrote the journal may have been killed before it was durable.
+    journal::sync(home, lease.workspace())?;
+    let job = Job { journal: &journal, ground: Ground::new(lease), home };
+    let result = job.run();
+    if let Err(StoreError::Damaged { .. } | StoreError::NoSession(_)) = &result {
+        job.take_back()?;
+    }
+    result
+}
+
+/// Clears up after a publication whose commit event is in the log: removes the old files and folders that
+/// became empty, then the journal. May be killed and called again. Hands back bytes that someone wrote to an
+/// old file after it was replaced.
+pub fn settle(home: &Home, lease: &WorkspaceLease) -> Result<Vec<Kept>, StoreError> {
+    let Some(journal) = journal::read(home, lease.workspace())? else { return Ok(Vec::new()) };
+    let job = Job { journal: &journal, ground: Ground::new(lease), home };
+    let kept = job.clear_temps()?;
+    for change in &journal.publication.changes {
+        if change.after.is_none() {
+            job.ground.remove_empty(change.path.parent())?;
+        }
+    }
+    // What is only created has left no temp since it was done.
+    job.ground.sync(&job.parents(|change| change.before.is_some()))?;
+    journal::remove(home, lease.workspace())?;
+    Ok(kept)
+}
+
+impl Job<'_> {
+    fn changes(&self) -> &[Change] {
+        &self.journal.publication.changes
+    }
+
+    fn run(&self) -> Result<Published, StoreError> {
+        let mut open = Vec::new();
+        let mut moved = Vec::new();
+        for (n, change) in self.changes().iter().enumerate() {
+            match self.prepare(n, change)? {
+                Need::Nothing => {}
+                Need::Swap => open.push((n, change)),
+                Need::Stage => unreachable!("BUG: a change is staged by preparing it"),
+                Need::Conflict => moved.push(change.path.clone()),
+            }
+        }
+        if moved.is_empty() {
+            for (n, change) in open {
+                if self.swap(n, change)? == Need::Conflict {
+                    moved.push(change.path.clone());
+                    break;
+                }
+            }
+        }
+        if moved.is_empty() {
+            self.drop_unused()?;
+            self.ground.sync(&self.touched())?;
+            return Ok(Published::Done);
+        }
+        let kept = self.take_back()?;
+        Ok(Published::BaseMoved { paths: moved, kept })
+    }
+
+    /// Removes the content that waited for a path where someone had already put the same.
+    fn drop_unused(&self) -> Result<(), StoreError> {
+        for (n, change) in self.changes().iter().enumerate() {
+            if change.before.is_none()
+                && let Way::Open(folder) = self.ground.way(&change.path)?
+            {
+                folder.clear(&self.temp(n))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The folders in which an entry changes.
+    fn touched(&self) -> BTreeSet<RelPath> {
+        let made = self.journal.made.iter().filter_map(RelPath::parent);
+        self.parents(|_| true).into_iter().chain(made).collect()
+    }
+
+    /// The folders of some of the changes.
+    fn parents(&self, which: impl Fn(&Change) -> bool) -> BTreeSet<RelPath> {
+        let some = self.changes().iter().filter(|change| which(change));
+        some.filter_map(|change| change.path.parent()).collect()
+    }
+
+    /// The name beside a file under which its new content waits and its old content is kept.
+    fn temp(&self, n: usize) -> String {
+        format!("{PREFIX}{}-{n}", self.journal.publication.effect.short())
+    }
+}
+
+const PREFIX: &str = ".perspt-";
+
+/// Refuses what is never carried out, whatever the tree looks like.
+fn refuse(changes: &[Change]) -> Result<(), StoreError> {
+    let no = |change: &Change, why| Err(StoreError::Unpublishable { path: change.path.clone(), why });
+    let mut paths = BTreeSet::new();
+    for change in changes {
+        let path = &change.path;
+        let ours = path.is_root() || path.parts().any(|part| part == ".git" || part.starts_with(PREFIX));
+        if ours {
+            return no(change, Refusal::Name);
+        }
+        if same(change.before.as_ref(), change.after.as_ref()) {
+            return no(change, Refusal::NoChange);
+        }
+        if !paths.insert(path) {
+            return no(change, Refusal::Twice);
+        }
+    }
+    for change in changes {
+        if change.path.ancestors().any(|above| paths.contains(&above)) {
+            return no(change, Refusal::FileAndFolder);
+        }
+    }
+    Ok(())
+}
+
+fn same(one: Option<&Entry>, other: Option<&Entry>) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => one.kind == other.kind && one.hash == other.hash,
+        (None, None) => true,
+        (Some(_), None) | (None, Some(_)) => false,
+    }
+}
+
+/// The paths that are not what the changes start from.
+fn moved(ground: &Ground<'_>, changes: &[Change]) -> Result<Vec<RelPath>, StoreError> {
+    let mut moved = Vec::new();
+    for change in changes {
+        let seen = match ground.way(&change.path)? {
+            Way::Open(folder) => ground.see(&folder, change.path.name())?,
+            Way::Missing => Seen::Missing,
+            // What was a file in a folder of the base is not where it was.
+            Way::Link if change.before.is_none() => {
+                let why = Refusal::ThroughLink;
+                return Err(StoreError::Unpublishable { path: change.path.clone(), why });
+            }
+            Way::Link | Way::Blocked => Seen::Other,
+        };
+        if !seen.is(change.before.as_ref()) {
+            moved.push(change.path.clone());
+        }
+    }
+    Ok(moved)
+}
+
+/// The folders that the changes need and that are not there, outer ones first.
+fn missing_folders(ground: &Ground<'_>, changes: &[Change]) -> Result<Vec<RelPath>, StoreError> {
+    let mut missing = BTreeSet::new();
+    for change in changes.iter().filter(|change| change.after.is_some()) {
+        for folder in change.path.ancestors().filter(|folder| !folder.is_root()) {
+            if missing.contains(&folder) || !matches!(ground.folder(&folder)?, Way::Missing) {
+                break;
+            }
+            missing.insert(folder);
+        }
+    }
+    Ok(missing.into_iter().collect())
+}

@@ -1,0 +1,78 @@
+//! The inbox: whole messages in order, and garbage that stops nobody.
+
+use std::fs;
+
+use perspt_store::StoreError;
+use serde_json::json;
+
+use crate::support::{Real, id, session_of};
+
+#[test]
+fn messages_come_in_the_order_they_were_sent_and_stay_until_done() {
+    let real = Real::new();
+    let _writer = session_of(&real.home, 1);
+    let inbox = real.home.inbox(&id()).unwrap();
+    assert!(inbox.take_all().unwrap().messages.is_empty());
+    for n in 0..12 {
+        inbox.send(&json!({"n": n})).unwrap();
+    }
+    let taken = inbox.take_all().unwrap();
+    let texts: Vec<_> = taken.messages.iter().map(|(_, message)| message.get().to_owned()).collect();
+    assert_eq!(texts, (0..12).map(|n| format!("{{\"n\":{n}}}")).collect::<Vec<_>>());
+    for (name, _) in &taken.messages[..11] {
+        inbox.done(name).unwrap();
+    }
+    inbox.send(&json!("late")).unwrap();
+    let left = inbox.take_all().unwrap();
+    let texts: Vec<_> = left.messages.iter().map(|(_, message)| message.get()).collect();
+    assert_eq!(texts, ["{\"n\":11}", "\"late\""]);
+}
+
+#[test]
+fn a_message_to_no_session_is_refused_and_makes_nothing() {
+    let real = Real::new();
+    let inbox = real.home.inbox(&id()).unwrap();
+    assert!(matches!(inbox.send(&json!(1)), Err(StoreError::NoSession(_))));
+    assert!(matches!(inbox.take_all(), Err(StoreError::NoSession(_))));
+    assert!(!real.home.root().exists());
+}
+
+#[test]
+fn garbage_is_moved_aside_and_reported_and_the_messages_still_come() {
+    let real = Real::new();
+    let _writer = session_of(&real.home, 1);
+    let inbox = real.home.inbox(&id()).unwrap();
+    inbox.send(&json!("good")).unwrap();
+    let folder = real.home.session_dir(&id()).join("inbox");
+    fs::write(folder.join("00000000.json"), b"{half").unwrap();
+    fs::write(folder.join("00000002.json"), b"\xff\xfe").unwrap();
+    fs::write(folder.join("00000003.json"), vec![b' '; 2 << 20]).unwrap();
+    fs::write(folder.join("18446744073709551615.json"), b"1").unwrap();
+    fs::write(folder.join("README"), b"hello").unwrap();
+    fs::write(folder.join("new-1-1"), b"being written").unwrap();
+    fs::create_dir(folder.join("00000009.json")).unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", folder.join("00000008.json")).unwrap();
+    let taken = inbox.take_all().unwrap();
+    assert_eq!(taken.messages.len(), 1);
+    let garbage: Vec<_> = taken.garbage.iter().map(|garbage| garbage.file.as_str()).collect();
+    assert_eq!(
+        garbage,
+        [
+            "00000000.json",
+            "00000002.json",
+            "00000003.json",
+            "00000008.json",
+            "00000009.json",
+            "18446744073709551615.json",
+            "README"
+        ]
+    );
+    assert_eq!(fs::read(folder.join(&taken.garbage[0].moved_to)).unwrap(), b"{half");
+    assert!(inbox.take_all().unwrap().garbage.is_empty());
+    fs::write(folder.join("00000000.json"), b"{again").unwrap();
+    assert_eq!(inbox.take_all().unwrap().garbage.len(), 1);
+    assert_eq!(fs::read(folder.join(&taken.garbage[0].moved_to)).unwrap(), b"{half");
+    inbox.send(&json!("more")).unwrap();
+    inbox.done("../lock").unwrap();
+    assert_eq!(inbox.take_all().unwrap().messages.len(), 2);
+}
