@@ -100,7 +100,7 @@ pub struct TestCounts {
 impl TestCounts {
     /// All that were collected.
     pub fn collected(&self) -> u32 {
-        self.passed + self.failed + self.skipped
+        self.passed.saturating_add(self.failed).saturating_add(self.skipped)
     }
 }
 

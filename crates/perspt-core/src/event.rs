@@ -378,6 +378,9 @@ pub enum Ended {
         /// Tokens the provider had cached.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tokens_cached: Option<u64>,
+        /// An upper estimate of the tokens in and out, where the provider does not say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tokens_estimated: Option<u64>,
         /// Until the first piece.
         first_token_ms: u64,
         /// Until the end.

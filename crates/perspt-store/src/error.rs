@@ -51,7 +51,9 @@ pub enum StoreError {
         holder: Box<Holder>,
     },
     /// An event that is too long for the log; long text belongs into a blob.
-    #[error("an event of {bytes} bytes is too long for the log (at most {limit}); longer text belongs into a blob")]
+    #[error(
+        "an event of {bytes} bytes is too long for the log (at most {limit}); longer text belongs into a blob"
+    )]
     EventTooLong {
         /// How long it is.
         bytes: usize,

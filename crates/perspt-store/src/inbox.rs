@@ -98,7 +98,8 @@ impl Inbox {
 
 fn number_of(name: &str) -> Option<u64> {
     let digits = name.strip_suffix(".json")?;
-    ((8..=15).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit())).then(|| digits.parse().ok())?
+    ((8..=15).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit()))
+        .then(|| digits.parse().ok())?
 }
 
 fn message(place: &Place, name: &str) -> Result<Box<RawValue>, String> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use perspt_core::event::{AskNext, Ended};
 use perspt_core::ids::BlobId;
 use perspt_core::state::SessionState;
-use perspt_model::{Limits, ModelError, Prompt, Tag};
+use perspt_model::{Limits, ModelError, Prompt, Tag, estimate_tokens};
 use perspt_sandbox::Cancel;
 
 use super::{Actor, Halt};
@@ -52,6 +52,9 @@ impl Actor {
                 tokens_in: answer.usage.map(|usage| usage.input),
                 tokens_out: answer.usage.map(|usage| usage.output),
                 tokens_cached: answer.usage.map(|usage| usage.cached),
+                tokens_estimated: answer.usage.is_none().then(|| {
+                    [&prompt.head, &prompt.body, &answer.text].iter().map(|text| estimate_tokens(text)).sum()
+                }),
                 first_token_ms: millis(answer.first_token),
                 latency_ms: millis(answer.latency),
                 model: answer.model,

@@ -1,5 +1,7 @@
 //! The snapshot: the tree, its languages, and whether perspt can work here at all.
 
+use std::path::Path;
+
 use perspt_core::event::{Ended, RepoMode, RootRef, Trouble};
 use perspt_core::path::RelPath;
 use perspt_core::reading::PluginName;
@@ -7,6 +9,7 @@ use perspt_core::state::SessionState;
 use perspt_core::tree::Tree;
 use perspt_lang::plugin::Plugin;
 use perspt_sandbox::slot::{WalkError, WalkNote};
+use toml_edit::DocumentMut;
 
 use crate::AgentError;
 use crate::actor::{Actor, Halt};
@@ -86,12 +89,16 @@ impl Actor {
 
     /// A cargo workspace above the folder would claim it: its lock file and members lie out of sight.
     fn claimed_from_above(&self) -> Option<Ended> {
-        if !self.parts.workspace.join("Cargo.toml").is_file() {
+        let workspace = &self.parts.workspace;
+        let manifest = |folder: &Path| -> Option<DocumentMut> {
+            std::fs::read_to_string(folder.join("Cargo.toml")).ok()?.parse().ok()
+        };
+        if manifest(workspace)?.contains_key("workspace") {
             return None;
         }
-        let above = self.parts.workspace.ancestors().skip(1).find(|folder| {
-            std::fs::read_to_string(folder.join("Cargo.toml"))
-                .is_ok_and(|text| text.lines().any(|line| line.trim_start().starts_with("[workspace")))
+        let above = workspace.ancestors().skip(1).find(|folder| {
+            manifest(folder)
+                .is_some_and(|found| found.contains_key("workspace") && !excludes(&found, folder, workspace))
         })?;
         Some(unworkable(
             "this folder belongs to a cargo workspace further up",
@@ -111,6 +118,14 @@ impl Actor {
         };
         id.chars().all(|c| c.is_ascii_hexdigit()).then_some(id)
     }
+}
+
+/// Whether a cargo workspace leaves a folder below it out by its own words.
+fn excludes(manifest: &DocumentMut, root: &Path, folder: &Path) -> bool {
+    let Some(excluded) = manifest["workspace"].get("exclude").and_then(|item| item.as_array()) else {
+        return false;
+    };
+    excluded.iter().filter_map(|path| path.as_str()).any(|path| folder.starts_with(root.join(path)))
 }
 
 /// Greenfield: no source file and no manifest of any language.

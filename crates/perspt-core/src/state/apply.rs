@@ -21,7 +21,14 @@ impl SessionState {
         if self.meta.is_none() && !matches!(event, Event::SessionStarted(_)) {
             return;
         }
-        if !matches!(event, Event::SessionResumed(_)) {
+        // What a later process writes about one that died says nothing of when that one worked.
+        let of_the_dead = matches!(
+            event,
+            Event::SessionResumed(_)
+                | Event::TailCut { .. }
+                | Event::EffectEnded { outcome: Ended::Lost, .. }
+        );
+        if !of_the_dead {
             self.last_at = self.last_at.max(at);
         }
         match event {
@@ -137,9 +144,15 @@ impl SessionState {
             self.first_baseline.clear();
         }
         for node in self.nodes.values_mut() {
-            if let Work::Verifying(candidate) = &mut node.work {
-                candidate.readings.clear();
-            }
+            // What a sensor called stable that was then found blind has to be shown again.
+            node.work = match std::mem::take(&mut node.work) {
+                Work::Verifying(mut candidate) | Work::Stable(mut candidate) => {
+                    candidate.readings.clear();
+                    candidate.energy = None;
+                    Work::Verifying(candidate)
+                }
+                other => other,
+            };
         }
     }
 
@@ -563,6 +576,7 @@ fn charged(effect: &Effect, outcome: &Ended) -> Spend {
         Ended::Answered { tokens_in: Some(read), tokens_out: Some(written), .. } => {
             Spend { steps: 1, tokens: read.saturating_add(*written) }
         }
+        Ended::Answered { tokens_estimated: Some(tokens), .. } => Spend { steps: 1, tokens: *tokens },
         // A request that failed before an answer costs a step; its tokens are not known to be charged.
         Ended::AskFailed { next: AskNext::Again(_) | AskNext::Unusable, .. } => Spend { steps: 1, tokens: 0 },
         _ => *estimate,

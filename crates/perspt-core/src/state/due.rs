@@ -174,7 +174,7 @@ impl SessionState {
             return None;
         } else if failure.is_some_and(|failure| failure.class == RetryClass::Replan) {
             EscalateReason::RequiresReplan
-        } else if failure.is_none() {
+        } else if failure.is_none() && node.answers_used() < settings.answers {
             return None;
         } else if node.same_answer.times >= SAME_IN_A_ROW || node.same_findings.times >= SAME_IN_A_ROW {
             EscalateReason::Repeated

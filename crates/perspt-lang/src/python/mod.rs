@@ -50,7 +50,7 @@ fn is_test_name(path: &RelPath) -> bool {
 /// What tests are made of, their data and expected values included.
 fn is_test_material(path: &RelPath) -> bool {
     let in_tests = path.ancestors().any(|folder| ["tests", "test"].contains(&folder.name()));
-    in_tests || is_test_name(path)
+    (in_tests || is_test_name(path)) && path.extension() != Some("rs")
 }
 
 /// A source that holds tests or helps them.

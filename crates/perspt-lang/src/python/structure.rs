@@ -91,7 +91,11 @@ fn test_file(touch: &Touch<'_>, change: &Change) -> Option<Residual> {
     if !touch.node.task_type.is_test() {
         return Some(not_its_test(&change.path, "an existing test file", deleted));
     }
-    Some(shown("test-changed", &change.path, "an existing test file was changed".to_owned()))
+    // Tests are compared one by one; what they compare with is not.
+    let is_data = change.path.extension() != Some("py");
+    is_data.then(|| {
+        shown("test-changed", &change.path, "what existing tests compare with was changed".to_owned())
+    })
 }
 
 fn evidence(touch: &Touch<'_>, change: &Change, shadows: &Shadows) -> Vec<Residual> {
@@ -124,9 +128,7 @@ struct Shadows {
 
 impl Shadows {
     fn of(touch: &Touch<'_>) -> Shadows {
-        let entries =
-            |files: &dyn Files| -> BTreeSet<RelPath> { files.tree().entries.keys().cloned().collect() };
-        let (before, after) = (entries(touch.base), entries(touch.candidate));
+        let (before, after) = (&touch.base.tree().entries, &touch.candidate.tree().entries);
         let mut new = BTreeSet::new();
         for root in roots::find(touch.candidate) {
             for folder in ["", "src", "tests", "test"] {
@@ -136,7 +138,7 @@ impl Shadows {
                     let is_tool = *name == "unittest" || stdlib::TOOLS.contains(name);
                     for file in [format!("{name}.py"), format!("{name}/__init__.py")] {
                         let Ok(path) = folder.join(&file) else { continue };
-                        if after.contains(&path) && (is_tool || !before.contains(&path)) {
+                        if after.contains_key(&path) && (is_tool || !before.contains_key(&path)) {
                             new.insert(path);
                         }
                     }

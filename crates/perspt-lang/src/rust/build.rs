@@ -89,7 +89,7 @@ fn unmeasured(
     let sources = context.files.tree().entries.keys().filter(|path| path.extension() == Some("rs"));
     sources
         .filter(|path| roots::of(&all, path).is_some_and(|root| root.dir == context.root.dir))
-        .filter(|path| !listed.contains(*path))
+        .filter(|path| !listed.contains(*path) && !is_test_data(path))
         .map(|path| {
             let message = format!("no build target of the root at `{}` reads this file", context.root.dir);
             let mut residual = Residual::error(Component::Str, "unmeasured-file", &stage.tool, message);
@@ -98,6 +98,14 @@ fn unmeasured(
             residual.in_file(Some(path.clone()))
         })
         .collect()
+}
+
+/// Rust text that tests read and nobody builds: cases of compile tests, projects laid down by a test.
+fn is_test_data(path: &RelPath) -> bool {
+    const FOLDERS: [&str; 9] =
+        ["fixtures", "fixture", "data", "testdata", "cases", "ui", "pass", "fail", "snapshots"];
+    let below_tests = path.parts().skip_while(|part| *part != "tests").skip(1);
+    below_tests.into_iter().any(|part| FOLDERS.contains(&part))
 }
 
 /// The files on the right of the first rule of a dep-info text; spaces in names are escaped.

@@ -106,8 +106,9 @@ pub(crate) fn read(output: &StepOutput, tool: &str, context: &ReadContext<'_>) -
     for line in text(&output.stdout).lines().filter(|line| line.starts_with('{')) {
         match serde_json::from_str::<Line>(line) {
             Ok(Line::CompilerMessage { manifest_path, message }) => {
-                let foreign = in_tree(context, &manifest_path).is_none();
-                let residual = residual(&message, foreign, tool, context);
+                let origin =
+                    if in_tree(context, &manifest_path).is_some() { Origin::Tree } else { Origin::Outside };
+                let residual = residual(&message, origin, tool, context);
                 let key = residual
                     .as_ref()
                     .map(|found| (found.file.clone(), found.place.map(spot), found.message.clone()));
@@ -123,12 +124,19 @@ pub(crate) fn read(output: &StepOutput, tool: &str, context: &ReadContext<'_>) -
     messages
 }
 
+/// Whose package a diagnostic is about.
+#[derive(Clone, Copy)]
+enum Origin {
+    Tree,
+    Outside,
+}
+
 fn spot(place: Place) -> (u32, u32) {
     (place.line, place.column)
 }
 
 /// One diagnostic as a residual; summaries and notes are none.
-fn residual(message: &Diagnostic, foreign: bool, tool: &str, context: &ReadContext<'_>) -> Option<Residual> {
+fn residual(message: &Diagnostic, origin: Origin, tool: &str, context: &ReadContext<'_>) -> Option<Residual> {
     let is_error = message.level.starts_with("error");
     let summary =
         message.message.starts_with("aborting due to") || message.message.starts_with("could not compile");
@@ -137,12 +145,11 @@ fn residual(message: &Diagnostic, foreign: bool, tool: &str, context: &ReadConte
     }
     let span = message.spans.iter().find(|span| span.is_primary).or(message.spans.first());
     let file = span.and_then(|span| in_tree(context, &span.file_name));
-    let class = match (foreign, message.message.contains("linking with")) {
-        (true, _) => "dependency-broken",
-        (false, true) => "link-error",
-        (false, false) => "compile-error",
+    let (component, class) = match origin {
+        Origin::Outside => (Component::Boot, "dependency-broken"),
+        Origin::Tree if message.message.contains("linking with") => (Component::Syn, "link-error"),
+        Origin::Tree => (Component::Syn, "compile-error"),
     };
-    let component = if foreign { Component::Boot } else { Component::Syn };
     let mut residual = if is_error {
         Residual::error(component, class, tool, message.message.clone())
     } else {

@@ -44,7 +44,7 @@ fn is_test_source(path: &RelPath) -> bool {
 /// What tests are made of, their data and expected values included.
 fn is_test_material(path: &RelPath) -> bool {
     let in_tests = path.ancestors().any(|folder| folder.name() == "tests");
-    in_tests || path.extension() == Some("snap")
+    (in_tests || path.extension() == Some("snap")) && path.extension() != Some("py")
 }
 
 fn decides_evidence(path: &RelPath) -> bool {

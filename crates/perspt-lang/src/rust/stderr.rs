@@ -11,7 +11,8 @@ const DEPENDENCY_HINT: &str = "This crate is not on the machine in a version tha
     now. Do without it, or ask for one that the lock file already names.";
 
 /// Signs that something from outside is missing, and not the manifest wrong.
-const MISSING: [&str; 8] = [
+const MISSING: [&str; 9] = [
+    "failed to unpack package",
     "no matching package",
     "failed to select a version for the requirement",
     "you are in the offline mode",

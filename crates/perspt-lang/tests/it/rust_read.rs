@@ -70,7 +70,10 @@ fn a_file_that_no_target_reads_is_unmeasured_and_one_with_a_space_is_not() {
         .with("src/forgotten.rs", "this is not Rust")
         .with("examples/show.rs", "fn main() {}")
         .with("build.rs", "mod build_helper;\nfn main() {}")
-        .with("build_helper.rs", "");
+        .with("build_helper.rs", "")
+        .with("tests/ui/case.rs", "not built on purpose")
+        .with("tests/common/mod.rs", "")
+        .with("tests/it.rs", "mod common;\n");
     let reading = Slot::new().read(rust(), &files, StageKind::Build);
     assert_eq!(classes(&reading), ["unmeasured-file"]);
     assert_eq!(reading.residuals[0].file, Some(path("src/forgotten.rs")));

@@ -113,7 +113,8 @@ async fn a_filtered_answer_is_told_as_such() {
 
 #[tokio::test]
 async fn tool_calls_without_text_are_no_answer_and_with_text_they_are_one() {
-    for reply in [Reply::text("").tool_call("grep"), Reply::text("").tool_call("grep").stop_reason("stop")] {
+    let called = Reply::text("").tool_call("grep");
+    for reply in [called.clone(), called.stop_reason("stop"), Reply::text("").stop_reason("tool_calls")] {
         for reply in [reply.clone(), reply.fault(Fault::NotStreamed)] {
             let error = trial(reply).await.error();
             assert!(matches!(error, ModelError::OnlyToolCalls { .. }), "{error:?}");

@@ -10,7 +10,7 @@
 //! waiting would be short enough; byte-code caches are switched off by the stages and removed from the tree,
 //! so that the finer steps do for Python too.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -43,7 +43,7 @@ impl Clock {
     pub(super) fn now(&self) -> Result<FsTime, SlotError> {
         let path = self.dir.join("probe");
         let probe = || -> io::Result<FsTime> {
-            let mut file = File::create(&path)?;
+            let mut file = open_own(&path)?;
             file.write_all(b".")?;
             Ok(FsTime::modified(&file.metadata()?))
         };
@@ -68,14 +68,25 @@ impl Clock {
         let bytes = read_small(&self.dir.join("clock"), 64).ok()??;
         let text = std::str::from_utf8(&bytes).ok()?.strip_suffix('\n')?;
         let (secs, nanos) = text.split_once('.')?;
-        let nanos = nanos.parse().ok().filter(|nanos| *nanos < 1_000_000_000)?;
+        let nanos = nanos.parse().ok().filter(|_| nanos.len() == 9)?;
         Some(FsTime { secs: secs.parse().ok()?, nanos })
     }
 
-    /// Keeps `time` as the last that was seen.
+    /// Keeps `time` as the last that was seen: one small write of always the same length, which a kill does
+    /// not cut in two.
     pub(super) fn keep(&self, time: FsTime) -> Result<(), SlotError> {
-        replace(&self.dir, "clock", format!("{}.{:09}\n", time.secs, time.nanos).as_bytes())
+        let path = self.dir.join("clock");
+        let text = format!("{:020}.{:09}\n", time.secs, time.nanos);
+        open_own(&path)
+            .and_then(|mut file| file.write_all(text.as_bytes()))
+            .map_err(SlotError::io("write", &path))
     }
+}
+
+/// Opens one of the slot's own files to write over its beginning. It is not emptied first: file systems take
+/// that for the rewriting of something precious and begin to flush, which is slow.
+fn open_own(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create(true).truncate(false).open(path)
 }
 
 /// Replaces one of the slot's own files as a whole. It is not synced: after a power failure an older one is

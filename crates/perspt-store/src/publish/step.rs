@@ -6,8 +6,8 @@ use std::io::ErrorKind;
 use perspt_core::path::RelPath;
 use perspt_core::tree::{Change, Entry, EntryKind};
 
-use super::ground::{Seen, Way};
 use super::Job;
+use super::ground::{Seen, Way};
 use crate::disk::{File, Kind, Open, Stat};
 use crate::error::StoreError;
 use crate::place::{Place, optional};
@@ -149,7 +149,9 @@ impl Job<'_> {
                 folder.dir.make_link(&part, &bytes).map_err(folder.fail("make the link", &part))?;
                 give_to_owner_of(folder, &part)?;
             }
-            EntryKind::File | EntryKind::Exec => self.stage_file(folder, &part, change, after.kind, &bytes)?,
+            EntryKind::File | EntryKind::Exec => {
+                self.stage_file(folder, &part, change, after.kind, &bytes)?
+            }
         }
         folder.rename_new(&part, temp)
     }

@@ -83,7 +83,8 @@ impl Job<'_> {
             Kind::Link => folder.dir.read_link(temp).map_err(folder.fail("read", temp))?,
             Kind::Folder | Kind::Other => {
                 let beside = path.parent().unwrap_or_else(RelPath::root).join(temp);
-                let place = KeptAs::Path(beside.unwrap_or_else(|_| unreachable!("BUG: a temp has a plain name")));
+                let place =
+                    KeptAs::Path(beside.unwrap_or_else(|_| unreachable!("BUG: a temp has a plain name")));
                 return Ok(Kept { path: path.clone(), place });
             }
         };

@@ -9,7 +9,9 @@ use perspt_store::publish::{finish, pending, publish, settle};
 use perspt_store::{Home, Kept, KeptAs, LogWriter, Published, RealDisk, WorkspaceLease};
 use perspt_testkit::disk::{Image, SimDisk, Watched};
 
-use crate::support::{Images, Real, WORKSPACE, change, file, home_on, id, image, publication, real_tree, session_of, sim};
+use crate::support::{
+    Images, Real, WORKSPACE, change, file, home_on, id, image, publication, real_tree, session_of, sim,
+};
 
 const MINE: &[u8] = b"what the user wrote";
 
@@ -293,7 +295,10 @@ fn on_a_real_disk_an_edit_just_before_an_exchange_is_put_back_in_one_piece() {
         let file = real.workspace().join(name);
         let mut edited = false;
         watched.before_each(move |call| {
-            if call.op == perspt_testkit::disk::Op::Exchange && call.path.ends_with(&format!("/{name}")) && !edited {
+            if call.op == perspt_testkit::disk::Op::Exchange
+                && call.path.ends_with(&format!("/{name}"))
+                && !edited
+            {
                 // One user writes in place, the other through a new file.
                 if n == 0 {
                     std::fs::write(&file, MINE).unwrap();

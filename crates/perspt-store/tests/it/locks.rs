@@ -20,7 +20,10 @@ fn holder_of(error: StoreError) -> Holder {
 fn a_second_writer_is_refused_and_told_who_holds_the_session() {
     let real = Real::new();
     let writer = session_of(&real.home, 1);
-    for refused in [LogWriter::open(&real.home, &id(), &mut |_| {}).map(drop), LogWriter::create(&real.home, &id()).map(drop)] {
+    for refused in [
+        LogWriter::open(&real.home, &id(), &mut |_| {}).map(drop),
+        LogWriter::create(&real.home, &id()).map(drop),
+    ] {
         let holder = holder_of(refused.unwrap_err());
         assert_eq!(holder, Holder::this_process(&id()));
         assert_eq!(holder.pid, std::process::id());
@@ -53,7 +56,8 @@ fn sessions_in_different_workspaces_do_not_disturb_each_other() {
     let real = Real::new();
     std::fs::create_dir(real.folder.path().join("ws2")).unwrap();
     let one = WorkspaceLease::try_acquire(&real.home, &real.workspace(), &id()).unwrap();
-    let two = WorkspaceLease::try_acquire(&real.home, &real.folder.path().join("ws2"), &"s-2".into()).unwrap();
+    let two =
+        WorkspaceLease::try_acquire(&real.home, &real.folder.path().join("ws2"), &"s-2".into()).unwrap();
     assert_ne!(one.workspace(), two.workspace());
     assert!(matches!(
         WorkspaceLease::try_acquire(&real.home, Path::new("ws"), &id()),

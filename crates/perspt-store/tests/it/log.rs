@@ -138,7 +138,9 @@ fn a_log_cut_at_any_byte_loses_only_its_torn_end_and_keeps_its_bytes() {
         let cut = opened.cut.as_ref().map(|cut| (cut.offset, cut.bytes));
         assert_eq!(cut, cut_of(good, length));
         if let Some(cut) = opened.cut {
-            assert!(cut.kept_as.file_name().unwrap().to_str().unwrap().starts_with(&format!("log.cut-{good}")));
+            assert!(
+                cut.kept_as.file_name().unwrap().to_str().unwrap().starts_with(&format!("log.cut-{good}"))
+            );
             assert_eq!(fs::read(&cut.kept_as).unwrap(), &whole[good..length]);
         }
         assert_eq!(fs::read(real.log()).unwrap(), &whole[..good]);
@@ -332,7 +334,7 @@ fn a_reader_goes_on_after_a_torn_end_was_cut_and_written_anew() {
         let real = Real::new();
         drop(session_of(&real.home, 1));
         let text = fs::read_to_string(real.log()).unwrap();
-        fs::write(real.log(), format!("{text}{}", tail.repeat(1))).unwrap();
+        fs::write(real.log(), format!("{text}{tail}")).unwrap();
         let mut reader = LogReader::open(&real.home, &id()).unwrap();
         assert_eq!(reader.poll().unwrap().unwrap().seq, 1);
         assert!(reader.poll().unwrap().is_none());
@@ -361,11 +363,9 @@ fn a_reader_that_holds_old_bytes_of_a_cut_tail_looks_again() {
 
 #[test]
 fn after_a_failed_append_every_later_one_fails_until_the_log_is_opened_again() {
-    for (fault, kept) in [
-        (Fault::Fail(1, Errno::NOSPC), 1),
-        (Fault::Fail(2, Errno::IO), 2),
-        (Fault::Short(1), 1),
-    ] {
+    for (fault, kept) in
+        [(Fault::Fail(1, Errno::NOSPC), 1), (Fault::Fail(2, Errno::IO), 2), (Fault::Short(1), 1)]
+    {
         let disk = sim();
         let watched = Watched::new(Arc::new(disk.clone()), &[]);
         let home = home_on(watched.clone());

@@ -48,7 +48,14 @@ static ALLOCATOR: Counting = Counting;
 fn log_of(records: u64) -> Real {
     let (mut chain, mut bytes) = (Chain::default(), Vec::new());
     for n in 0..records {
-        chain.seal(Millis(n), 1, &json!({"kind": "note", "text": "a sentence of some length", "n": n}), &mut bytes).unwrap();
+        chain
+            .seal(
+                Millis(n),
+                1,
+                &json!({"kind": "note", "text": "a sentence of some length", "n": n}),
+                &mut bytes,
+            )
+            .unwrap();
     }
     let real = Real::new();
     std::fs::create_dir_all(real.home.session_dir(&id())).unwrap();

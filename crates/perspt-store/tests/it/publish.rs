@@ -245,8 +245,8 @@ fn a_finish_whose_blobs_are_lost_takes_everything_back_and_says_so() {
     let changes = vec![change("a", file("1"), file("2")), change("b", file("1"), file("3"))];
     assert_eq!(tree.publish(&["2", "3"], changes).unwrap(), Published::Done);
     // As after a crash that undid the second exchange.
-    let temp = fs::read_dir(tree.real.workspace()).unwrap().map(|entry| entry.unwrap().path());
-    let temp = temp.filter(|path| path.to_str().unwrap().ends_with("-1")).next().unwrap();
+    let mut temp = fs::read_dir(tree.real.workspace()).unwrap().map(|entry| entry.unwrap().path());
+    let temp = temp.find(|path| path.to_str().unwrap().ends_with("-1")).unwrap();
     fs::rename(temp, tree.real.workspace().join("b")).unwrap();
     fs::remove_dir_all(tree.real.home.session_dir(&id()).join("blobs")).unwrap();
     assert!(matches!(finish(&tree.real.home, &tree.lease), Err(StoreError::Damaged { .. })));

@@ -80,6 +80,10 @@ impl Request {
     }
 
     /// The messages' text, one after the other.
+    pub fn text(&self) -> String {
+        Request::messages_text(&self.json())
+    }
+
     pub(crate) fn messages_text(body: &Value) -> String {
         let messages = body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
         let texts: Vec<&str> = messages.iter().filter_map(|message| message["content"].as_str()).collect();

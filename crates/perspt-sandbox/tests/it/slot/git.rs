@@ -204,23 +204,31 @@ fn an_index_cannot_name_files_of_git_or_outside() {
     let root = temp.path().join("ws");
     write(temp.path(), "outside.txt", "x");
     git(temp.path(), &["init", "-q", "ws"]);
-    // Three paths of the same length are put where git would never put them.
-    for name in ["aa/outside.txt", "bb_/config", "ccc/x"] {
+    write(&root, ".gitignore", "out/\n");
+    write(&root, "out/s.txt", "ignored, and not tracked under a plain name");
+    // Git would never write such paths; each takes the place of one of the same length.
+    let forged = [
+        ("aa/outside.txt", "../outside.txt"),
+        ("bbbb/config", ".git/config"),
+        ("c/x", "/cx"),
+        ("dd/out/s.txt", "./out//s.txt"),
+    ];
+    for (name, _) in forged {
         write(&root, name, "x");
-        git(&root, &["add", name]);
+        git(&root, &["add", "-f", name]);
     }
     let place = root.join(".git/index");
     let mut bytes = fs::read(&place).unwrap();
-    for (from, to) in
-        [("aa/outside.txt", "../outside.txt"), ("bb_/config", ".git/config"), ("ccc/x", "/etc/")]
-    {
-        let to = &to[..from.len().min(to.len())];
+    for (from, to) in forged {
+        assert_eq!(from.len(), to.len());
         let at = bytes.windows(from.len()).position(|window| window == from.as_bytes()).unwrap();
         bytes[at..at + to.len()].copy_from_slice(to.as_bytes());
     }
     fs::write(&place, bytes).unwrap();
     let found = walked(&root);
-    assert_eq!(names(&found.tree), ["aa/outside.txt", "bb_/config", "ccc/x"]);
+    assert_eq!(found.notes, []);
+    // What the rules leave in: `dd/out` is left out with the other.
+    assert_eq!(names(&found.tree), [".gitignore", "aa/outside.txt", "bbbb/config", "c/x"]);
 }
 
 #[test]

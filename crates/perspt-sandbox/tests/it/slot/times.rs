@@ -48,7 +48,7 @@ fn a_time_of_the_tree_a_little_ahead_is_waited_for() {
 }
 
 fn set_clock(place: &Place, time: FsTime) {
-    fs::write(place.dir.join("clock"), format!("{}.{:09}\n", time.secs, time.nanos)).unwrap();
+    fs::write(place.dir.join("clock"), format!("{:020}.{:09}\n", time.secs, time.nanos)).unwrap();
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn a_clock_that_was_set_back_costs_the_build_and_all_times() {
 
 #[test]
 fn a_lost_or_broken_clock_costs_the_build_too() {
-    for text in ["", "12", "12.x\n", "12.9999999999\n", "\u{0}"] {
+    for text in ["", "12", "12.x\n", "12.9999999999\n", "12.5\n", "\u{0}"] {
         let mut place = Place::new();
         place.slot.lay_out(&one().tree, &one()).unwrap();
         write(&place.slot.build(), "out", "x");

@@ -1,0 +1,209 @@
+//! The commands around a session.
+#![allow(clippy::disallowed_types, reason = "tests start the real binary")]
+
+use std::io::{Read, Seek, SeekFrom, Write};
+
+use crate::support::{Language, World, planned, solution};
+
+const L: Language = Language::Python;
+
+fn done() -> World {
+    let world = World::of(L).serve(planned(L, |_| solution(L)));
+    world.agent("add a mul function").expect(0);
+    world
+}
+
+fn log(world: &World) -> std::path::PathBuf {
+    world.home().join("sessions").join(&world.sessions()[0]).join("log.jsonl")
+}
+
+#[test]
+fn the_version_opens_no_file_of_ours() {
+    let mut world = World::empty();
+    world.set("PERSPT_HOME", "/nonexistent/perspt");
+    world.perspt(&["--version"]).expect(0).says("perspt 0.");
+    let Ok(traced) = std::process::Command::new("strace")
+        .args(["-f", "-e", "trace=open,openat,creat", env!("CARGO_BIN_EXE_perspt"), "--version"])
+        .env("PERSPT_HOME", "/nonexistent/perspt")
+        .output()
+    else {
+        return;
+    };
+    assert!(!String::from_utf8_lossy(&traced.stderr).contains("perspt/"));
+}
+
+#[test]
+fn bad_words_on_the_command_line_end_with_2() {
+    let world = World::of(L);
+    world.perspt(&["agent"]).expect(2);
+    world.perspt(&["frobnicate"]).expect(2);
+    world.perspt(&["agent", "-y", "  "]).expect(2).warns("no task");
+    world.perspt(&["agent", "-y", "-w", "/nonexistent", "x"]).expect(2).warns("/nonexistent");
+    world
+        .perspt(&["agent", "-y", "--stability-threshold", "NaN", "x"])
+        .expect(2)
+        .warns("stability_threshold");
+    world.perspt(&["agent", "-y", "--energy-weights", "1,2", "x"]).expect(2).warns("energy_weights");
+    world.perspt(&["resume", "nope"]).expect(2).warns("nope");
+    world.perspt(&["status"]).expect(2).warns("no session");
+    world.perspt(&["ledger"]).expect(2);
+    assert!(world.sessions().is_empty());
+}
+
+#[test]
+fn status_shows_nodes_energy_and_budget() {
+    let world = done();
+    world
+        .perspt(&["status"])
+        .expect(0)
+        .says("success")
+        .says("mul")
+        .says("committed")
+        .says("V=0.00")
+        .says("calls 2/60");
+    let ran = world.perspt(&["status", "--json"]).expect(0);
+    let value: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(value["nodes"][0]["state"], "committed");
+    assert_eq!(value["exit_code"], 0);
+    world.perspt(&["status", "--all"]).expect(0).says("add a mul function");
+}
+
+#[test]
+fn the_ledger_lists_counts_shows_and_verifies() {
+    let world = done();
+    world.perspt(&["ledger", "--recent"]).expect(0).says("mul").says("merkle=");
+    world.perspt(&["ledger", "--stats"]).expect(0).says("commits=1");
+    world.perspt(&["ledger", "--node", "mul"]).expect(0).says("attempt_judged");
+    world.perspt(&["ledger", "--node", "nope"]).expect(2);
+    world.perspt(&["ledger", "--verify"]).expect(0).says("1 commits");
+}
+
+#[test]
+fn a_changed_byte_anywhere_in_the_log_is_found_with_its_place() {
+    let world = done();
+    let path = log(&world);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let lines = text.lines().count();
+    for line in [1, lines / 2, lines - 1] {
+        let start: usize = text.lines().take(line - 1).map(|line| line.len() + 1).sum();
+        let mut file = std::fs::OpenOptions::new().read(true).write(true).open(&path).unwrap();
+        let at = (start + 30) as u64;
+        let mut byte = [0u8];
+        file.seek(SeekFrom::Start(at)).unwrap();
+        file.read_exact(&mut byte).unwrap();
+        file.seek(SeekFrom::Start(at)).unwrap();
+        file.write_all(&[byte[0] ^ 1]).unwrap();
+        world.perspt(&["ledger", "--verify"]).expect(1).says("DAMAGED").says(&line.to_string());
+        file.seek(SeekFrom::Start(at)).unwrap();
+        file.write_all(&byte).unwrap();
+    }
+    world.perspt(&["ledger", "--verify"]).expect(0);
+}
+
+#[test]
+fn a_truncated_blob_is_found() {
+    let world = done();
+    let blobs = world.home().join("sessions").join(&world.sessions()[0]).join("blobs");
+    let mut cut = 0;
+    for entry in walk(&blobs) {
+        let bytes = std::fs::read(&entry).unwrap();
+        if bytes.len() > 50 && cut == 0 {
+            std::fs::write(&entry, &bytes[..20]).unwrap();
+            cut += 1;
+        }
+    }
+    assert_eq!(cut, 1);
+    world.perspt(&["ledger", "--verify"]).expect(1).says("DAMAGED").says("blob");
+}
+
+fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] }).collect()
+}
+
+#[test]
+fn a_torn_last_record_is_cut_kept_and_reported_by_resume() {
+    let world = World::of(L).serve(planned(L, |_| perspt_testkit::server::Reply::status(500, "down")));
+    world.agent("add a mul function").expect(8);
+    let path = log(&world);
+    let mut file = std::fs::OpenOptions::new().append(true).open(&path).unwrap();
+    file.write_all(b"{\"seq\":999,\"at\":1,\"v\":1,\"ev").unwrap();
+    world.perspt(&["ledger", "--verify"]).expect(0).says("torn");
+    world.perspt(&["resume"]).expect(8).warns("torn");
+    assert!(
+        std::fs::read_dir(path.parent().unwrap()).unwrap().any(|entry| entry
+            .unwrap()
+            .file_name()
+            .to_string_lossy()
+            .starts_with("log.cut-"))
+    );
+    assert!(world.events().iter().any(|event| event["kind"] == "tail_cut"));
+    world.perspt(&["ledger", "--verify"]).expect(0);
+}
+
+#[test]
+fn an_event_of_a_newer_schema_is_shown_as_unknown_and_resume_refuses() {
+    use sha_of_line as seal;
+    let world = World::of(L).serve(planned(L, |_| perspt_testkit::server::Reply::status(500, "down")));
+    world.agent("add a mul function").expect(8);
+    let path = log(&world);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let last: serde_json::Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+    let body = format!(
+        "{{\"seq\":{},\"at\":{},\"v\":99,\"event\":{{\"kind\":\"time_travelled\"}}",
+        last["seq"].as_u64().unwrap() + 1,
+        last["at"]
+    );
+    let line = seal(last["hash"].as_str().unwrap(), &body);
+    std::fs::write(&path, format!("{text}{line}\n")).unwrap();
+    world.perspt(&["ledger", "--verify"]).expect(0).says("1 of a newer schema");
+    world.perspt(&["status"]).expect(0);
+    world.perspt(&["resume"]).expect(2).warns("99").warns("newer");
+}
+
+fn sha_of_line(previous: &str, body: &str) -> String {
+    let hash = perspt_core::hash::Sha::of(format!("{previous}{body}").as_bytes());
+    format!("{body},\"hash\":\"{hash}\"}}")
+}
+
+#[test]
+fn a_half_created_session_is_listed_and_does_not_stand_in_the_way() {
+    let world = done();
+    std::fs::create_dir_all(world.home().join("sessions/20990101-000000-00000")).unwrap();
+    world.perspt(&["status"]).expect(0).says("success");
+    world.perspt(&["status", "--all"]).expect(0);
+    world.perspt(&["resume", "20990101"]).expect(2);
+    world.perspt(&["ledger", "--recent"]).expect(0).says("mul");
+}
+
+#[test]
+fn the_configuration_names_each_values_source() {
+    let mut world = World::of(L);
+    std::fs::write(world.home().join("config.toml"), "model = \"from-file\"\nidle_ms = 5000\n").unwrap();
+    world.set("PERSPT_TOTAL_MS", "7000");
+    world.set("OPENAI_BASE_URL", "http://user:hidden@127.0.0.1:1/v1");
+    let ran = world
+        .perspt(&["config", "--show"])
+        .expect(0)
+        .says("from-file")
+        .says("config.toml")
+        .says("$PERSPT_TOTAL_MS")
+        .says("$OPENAI_BASE_URL")
+        .says("built-in")
+        .never_says("hidden");
+    assert!(ran.out.contains("5000"));
+    std::fs::write(world.home().join("config.toml"), "colour = 1\n").unwrap();
+    world.perspt(&["config", "--show"]).expect(2).warns("colour");
+}
+
+#[test]
+fn the_doctor_tries_the_tools_and_the_sandbox() {
+    let world = World::of(L);
+    world
+        .perspt(&["doctor"])
+        .expect(0)
+        .says("sandbox")
+        .says("cargo: works")
+        .says("python3: works")
+        .says("model");
+}

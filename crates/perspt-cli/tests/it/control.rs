@@ -1,0 +1,167 @@
+//! Ctrl-C, abort from another terminal, kill -9, two at once.
+#![allow(clippy::disallowed_types, reason = "tests start the real binary")]
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use perspt_testkit::server::{Ask, Gate, Point};
+use rustix::process::Signal;
+
+use crate::support::{Language, World, planned, solution};
+
+const L: Language = Language::Python;
+
+/// A world whose node's answer waits at a gate, and is there at once the second time.
+fn held() -> (World, Gate) {
+    let gate = Gate::new();
+    let inner = gate.clone();
+    let asked = AtomicU32::new(0);
+    let world = World::of(L).serve(planned(L, move |_: &Ask| match asked.fetch_add(1, Ordering::SeqCst) {
+        0 => solution(L).gate(Point::AfterChunks(1), &inner),
+        _ => solution(L),
+    }));
+    (world, gate)
+}
+
+#[test]
+fn the_first_interrupt_lets_what_runs_end_and_pauses() {
+    let (world, gate) = held();
+    let running = world.spawn(&["agent", "-y", "add a mul function"]);
+    gate.arrivals().wait(1);
+    running.signal(Signal::INT);
+    wait_for(&world, "pause_asked");
+    gate.open();
+    running.wait().expect(130).says("status=paused").says("next=\"perspt resume");
+    assert_eq!(world.outcomes("answered").len(), 2, "the answer that was under way is kept");
+    world.perspt(&["status"]).expect(0).says("paused");
+    world.perspt(&["resume"]).expect(0).says("COMMIT node=mul");
+    assert_eq!(world.server().asks(), 2, "no answer is bought again");
+}
+
+#[test]
+fn the_second_interrupt_cancels_and_aborts() {
+    let (world, gate) = held();
+    let before = world.files();
+    let running = world.spawn(&["agent", "-y", "add a mul function"]);
+    gate.arrivals().wait(1);
+    running.signal(Signal::INT);
+    wait_for(&world, "pause_asked");
+    running.signal(Signal::INT);
+    running.wait().expect(130).says("status=aborted");
+    assert_eq!(world.files(), before);
+    world.perspt(&["resume"]).expect(130).says("already_ended=true");
+}
+
+#[test]
+fn abort_from_another_terminal_ends_a_running_session() {
+    let (world, gate) = held();
+    let running = world.spawn(&["agent", "-y", "add a mul function"]);
+    gate.arrivals().wait(1);
+    world.perspt(&["status"]).expect(0).says("running");
+    world.perspt(&["abort"]).expect(0).says("was aborted").says("nothing was committed");
+    running.wait().expect(130).says("ABORT by=").says("status=aborted");
+    world.perspt(&["abort"]).expect(0).says("had already ended");
+}
+
+#[test]
+fn abort_of_a_dead_session_ends_it_and_unlocks_the_workspace() {
+    let (world, gate) = held();
+    let running = world.spawn(&["agent", "-y", "add a mul function"]);
+    gate.arrivals().wait(1);
+    running.signal(Signal::KILL);
+    running.wait();
+    world.perspt(&["status"]).expect(0).says("interrupted");
+    world.perspt(&["abort"]).expect(0).says("was aborted");
+    world.perspt(&["resume"]).expect(130);
+    world.agent("add a mul function").expect(0);
+}
+
+#[test]
+fn a_session_killed_while_the_model_writes_is_finished_by_resume() {
+    let (world, gate) = held();
+    let running = world.spawn(&["agent", "-y", "add a mul function"]);
+    gate.arrivals().wait(1);
+    running.signal(Signal::KILL);
+    running.wait();
+    world.perspt(&["resume"]).expect(0).says("COMMIT node=mul").says("status=success");
+    assert_eq!(world.server().asks(), 3, "the plan once, the call in flight again");
+    assert_eq!(world.outcomes("lost").len(), 1);
+    world.perspt(&["ledger", "--verify"]).expect(0).says("ok");
+}
+
+#[test]
+fn a_session_killed_while_tests_run_leaves_no_process_and_is_finished_by_resume() {
+    let world = World::of(L);
+    let mark = world.base().join("started");
+    let slow = format!(
+        "import pathlib\nimport time\nimport os\n\nfrom calc import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n\n\ndef test_slow():\n    if not pathlib.Path({:?}).exists():\n        return\n    open(os.environ['TMPDIR'] + '/perspt-slow-mark', 'w').close()\n    time.sleep(600)\n",
+        mark.to_string_lossy()
+    );
+    world.write("tests/test_calc.py", &slow);
+    world.git();
+    let world = world.serve(planned(L, |_| solution(L)));
+    std::fs::write(&mark, "").unwrap();
+    let running = world.spawn(&["agent", "-y", "add a mul function"]);
+    let slot = wait_for_file(&world.home().join("slots"), "perspt-slow-mark");
+    running.signal(Signal::KILL);
+    running.wait();
+    std::fs::remove_file(&mark).unwrap();
+    // The helper ends everything it started and only then lets go of the slot, so resume can go on at once.
+    world.perspt(&["resume"]).expect(0).says("COMMIT node=mul");
+    let slot = slot.to_string_lossy().into_owned();
+    let strays: Vec<String> = std::fs::read_dir("/proc")
+        .unwrap()
+        .filter_map(|entry| std::fs::read_to_string(entry.ok()?.path().join("environ")).ok())
+        .filter(|environ| environ.contains(&slot))
+        .collect();
+    assert!(strays.is_empty(), "{strays:?}");
+}
+
+#[test]
+fn a_second_session_in_the_same_workspace_is_refused_with_the_holders_name() {
+    let (world, gate) = held();
+    let running = world.spawn(&["agent", "-y", "add a mul function"]);
+    gate.arrivals().wait(1);
+    let id = world.sessions()[0].clone();
+    world.agent("something else").expect(2).warns(&id);
+    world.perspt(&["resume", &id]).expect(2).warns(&id);
+    gate.open();
+    running.wait().expect(0);
+}
+
+#[test]
+fn without_a_terminal_and_without_yes_it_ends_with_7_before_anything_is_asked() {
+    let world = World::of(L).serve(planned(L, |_| solution(L)));
+    world.perspt(&["agent", "add a mul function"]).expect(7).warns("-y");
+    assert_eq!(world.server().requests().len(), 0);
+    assert!(world.sessions().is_empty());
+}
+
+#[test]
+fn a_reader_that_goes_away_does_not_stop_the_session() {
+    let world = World::of(L).serve(planned(L, |_| solution(L)));
+    let mut command = world.command(&["agent", "-y", "add a mul function"]);
+    let mut child =
+        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::null()).spawn().unwrap();
+    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert!(world.read(L.lib()).contains("mul"));
+}
+
+/// Waits until the log of the only session holds an event of this kind.
+fn wait_for(world: &World, kind: &str) {
+    while !world.events_so_far().iter().any(|event| event["kind"] == kind) {
+        std::thread::yield_now();
+    }
+}
+
+fn wait_for_file(folder: &std::path::Path, name: &str) -> std::path::PathBuf {
+    loop {
+        for outer in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            let found = outer.path().join("0/tmp").join(name);
+            if found.exists() {
+                return outer.path();
+            }
+        }
+        std::thread::yield_now();
+    }
+}

@@ -1,0 +1,47 @@
+//! A machine that fails: a full disk, a home that cannot be written.
+#![allow(clippy::disallowed_types, reason = "tests start the real binary in a mount namespace")]
+
+use std::process::Command;
+
+use crate::support::{Language, Ran, World, planned, solution};
+
+const L: Language = Language::Python;
+
+/// Runs the binary with the home mounted as told. `None` where this machine gives no mount namespace.
+fn mounted(world: &World, mount: &str, words: &str) -> Option<Ran> {
+    let probe = Command::new("unshare").args(["-Urm", "true"]).output().ok()?;
+    if !probe.status.success() {
+        return None;
+    }
+    let inner = world.command(&[]);
+    let script = format!("{mount} && exec \"$0\" {words}");
+    let mut command = Command::new("unshare");
+    command.args(["-Urm", "sh", "-c", &script]).arg(inner.get_program());
+    command
+        .env_clear()
+        .envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))))
+        .current_dir(world.ws());
+    Some(Ran::of(command.stdin(std::process::Stdio::null()).output().unwrap()))
+}
+
+#[test]
+fn a_home_that_cannot_be_written_ends_with_1_and_says_so() {
+    let world = World::of(L).serve(planned(L, |_| solution(L)));
+    let before = world.files();
+    let home = world.home();
+    let mount = format!("mount --bind {0} {0} && mount -o remount,ro,bind {0}", home.display());
+    let Some(ran) = mounted(&world, &mount, "agent -y 'add a mul function'") else { return };
+    ran.expect(1).warns("error:").warns("do:");
+    assert_eq!(world.files(), before);
+    assert_eq!(world.server().requests().len(), 0);
+}
+
+#[test]
+fn a_full_disk_ends_with_1_and_the_tree_is_whole() {
+    let world = World::of(L).serve(planned(L, |_| solution(L)));
+    let before = world.files();
+    let mount = format!("mount -t tmpfs -o size=96k tmpfs {}", world.home().display());
+    let Some(ran) = mounted(&world, &mount, "agent -y 'add a mul function'") else { return };
+    ran.expect(1).warns("error:");
+    assert_eq!(world.files(), before);
+}

@@ -1,0 +1,195 @@
+//! The model's side goes wrong in every way it can.
+
+use perspt_testkit::server::{Ask, Ending, Fault, Point, Reply};
+
+use crate::support::{Language, World, intent, plan, planned, solution};
+
+const L: Language = Language::Python;
+
+/// The first answer of the node goes wrong so; everything else is fine.
+fn once(reply: fn() -> Reply) -> World {
+    World::of(L).serve(planned(L, move |ask: &Ask| if ask.nth_of_tag == 1 { reply() } else { solution(L) }))
+}
+
+fn recovers(reply: fn() -> Reply, class: &str) {
+    let world = once(reply);
+    world.agent("add a mul function").expect(0).says(&format!("MODEL error={class}")).says("COMMIT node=mul");
+    assert_eq!(world.server().asks(), 3);
+    let bodies: Vec<String> = world.server().requests().into_iter().map(|request| request.body).collect();
+    assert_eq!(bodies[1], bodies[2], "a repeat after a provider error has the same bytes");
+}
+
+#[test]
+fn a_rate_limit_is_waited_out_and_retried() {
+    recovers(|| Reply::retry_after(429, "0"), "RateLimited");
+}
+
+#[test]
+fn a_server_error_is_retried() {
+    recovers(|| Reply::status(503, "busy"), "Server");
+}
+
+#[test]
+fn a_reset_connection_is_retried() {
+    recovers(|| solution(L).chunk_chars(20).fault(Fault::Reset(Point::BeforeHead)), "");
+}
+
+#[test]
+fn a_stream_that_is_cut_is_no_answer_whatever_it_carried() {
+    recovers(|| solution(L).fault(Fault::Cut(Point::AfterChunks(usize::MAX), Ending::Terminated)), "CutOff");
+}
+
+#[test]
+fn a_stream_that_is_torn_is_no_answer() {
+    recovers(|| solution(L).chunk_chars(40).fault(Fault::Cut(Point::AfterChunks(3), Ending::Torn)), "");
+}
+
+#[test]
+fn a_malformed_event_is_an_error_and_not_a_gap() {
+    recovers(|| solution(L).chunk_chars(40).fault(Fault::Garbage(Point::AfterChunks(2))), "MalformedEvent");
+}
+
+#[test]
+fn a_stalled_stream_is_a_transient_error_and_not_a_hang() {
+    let mut world = once(|| solution(L).chunk_chars(40).fault(Fault::Stall(Point::AfterChunks(2))));
+    world.set("PERSPT_IDLE_MS", "300");
+    world.agent("add a mul function").expect(0).says("MODEL error=IdleTimeout");
+}
+
+#[test]
+fn pings_do_not_keep_a_stalled_stream_alive() {
+    let mut world = once(|| solution(L).chunk_chars(40).fault(Fault::Pings(Point::AfterChunks(1))));
+    world.set("PERSPT_IDLE_MS", "300");
+    world.agent("add a mul function").expect(0).says("MODEL error=IdleTimeout");
+}
+
+#[test]
+fn a_provider_that_never_answers_times_out() {
+    let mut world = once(|| solution(L).fault(Fault::Stall(Point::BeforeHead)));
+    world.set("PERSPT_FIRST_BYTE_MS", "300");
+    world.agent("add a mul function").expect(0).says("MODEL error=FirstByteTimeout");
+}
+
+#[test]
+fn stopping_at_the_output_limit_is_not_an_answer() {
+    let world = once(|| solution(L).stop_reason("length"));
+    world.agent("add a mul function").expect(0).says("MODEL error=OutputLimit").says("NODE id=mul retry=1");
+}
+
+#[test]
+fn a_provider_that_is_down_ends_with_8_and_resume_goes_on_without_buying_the_plan_again() {
+    let mut world = World::of(L).serve(planned(L, |_| Reply::status(500, "down")));
+    let before = world.files();
+    world
+        .agent("add a mul function")
+        .expect(8)
+        .says("status=provider-unusable")
+        .says("next=\"perspt resume")
+        .warns("do:");
+    assert_eq!(world.files(), before);
+    assert_eq!(world.server().asks(), 6, "one plan and five requests for the node");
+    world = world.serve(|ask: &Ask| {
+        if intent(ask) == "actuator.generate" { solution(L) } else { Reply::status(400, "not again") }
+    });
+    world.perspt(&["resume"]).expect(0).says("COMMIT node=mul");
+    assert_eq!(world.server().asks(), 1);
+}
+
+#[test]
+fn nobody_listening_ends_with_8() {
+    let mut world = World::of(L);
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    world.set("OPENAI_BASE_URL", &format!("http://{free}/v1"));
+    world.agent("add a mul function").expect(8).says("MODEL error=Connect");
+}
+
+#[test]
+fn a_refused_key_is_not_tried_again() {
+    let mut world = World::of(L).serve(|_: &Ask| Reply::status(401, "bad key"));
+    world.set("OPENAI_API_KEY", "sk-wrong");
+    world.agent("add a mul function").expect(8).says("MODEL error=Unauthorised next=give-up");
+    assert_eq!(world.server().asks(), 1);
+}
+
+#[test]
+fn without_key_and_endpoint_it_ends_with_2_and_nothing_is_asked() {
+    let world = World::of(L);
+    let ran = world.agent("add a mul function").expect(2).warns("OPENAI_API_KEY");
+    assert!(!ran.out.contains("PLAN"));
+    let events = world.events();
+    assert!(events.iter().all(|event| event["effect"]["do"] != "ask"), "no request was recorded");
+}
+
+#[test]
+fn the_key_is_sent_to_the_provider_and_seen_nowhere_else() {
+    let key = "sk-secret-0123456789";
+    let spy = "import os\nimport pathlib\n\nSEEN = [n for n, v in os.environ.items() if 'sk-secret' in v]\n\n\ndef add(a, b):\n    return a + b\n\n\ndef mul(a, b):\n    assert SEEN == [], SEEN\n    return a * b\n";
+    let mut world = World::of(L).serve(planned(L, move |_| {
+        crate::support::bundle(&[
+            crate::support::write("calc/__init__.py", spy),
+            crate::support::write(
+                "tests/test_mul.py",
+                "from calc import mul\n\n\ndef test_mul():\n    assert mul(4, 3) == 12\n",
+            ),
+        ])
+    }));
+    world.set("OPENAI_API_KEY", key);
+    world.agent("add a mul function").expect(0).never_says("sk-secret");
+    assert!(
+        world
+            .server()
+            .requests()
+            .iter()
+            .all(|request| request.header("authorization") == Some("Bearer sk-secret-0123456789"))
+    );
+    for path in walk(&world.home()) {
+        let bytes = std::fs::read(&path).unwrap();
+        assert!(!bytes.windows(9).any(|window| window == b"sk-secret"), "the key is in {}", path.display());
+    }
+    world.perspt(&["config", "--show"]).expect(0).never_says("sk-secret");
+    world.perspt(&["doctor"]).expect(0).never_says("sk-secret");
+}
+
+fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let meta = std::fs::symlink_metadata(&path).unwrap();
+        if meta.is_dir() {
+            files.extend(walk(&path));
+        } else if meta.is_file() {
+            files.push(path);
+        }
+    }
+    files
+}
+
+#[test]
+fn a_budget_that_does_not_cover_the_next_call_ends_with_5_and_resume_goes_on() {
+    let world = World::of(L).serve(planned(L, |_| solution(L)));
+    world
+        .perspt(&["agent", "-y", "--max-steps", "1", "add a mul function"])
+        .expect(5)
+        .says("status=budget-exhausted")
+        .warns("--max-steps");
+    assert_eq!(world.server().asks(), 1);
+    world.perspt(&["resume", "--max-steps", "9"]).expect(0).says("COMMIT node=mul");
+    assert_eq!(world.server().asks(), 2);
+}
+
+#[test]
+fn the_prompts_head_is_the_same_for_every_call_of_an_intent_and_the_tag_is_its_bodys_first_line() {
+    let world = World::of(L).serve(|ask: &Ask| match (intent(ask).as_str(), ask.ordinal) {
+        ("architect.existing", 1) => Reply::text("hm"),
+        ("architect.existing", _) => plan(L),
+        _ => solution(L),
+    });
+    world.agent("add a mul function").expect(0);
+    let bodies: Vec<serde_json::Value> =
+        world.server().requests().iter().map(|request| request.json()).collect();
+    let message = |n: usize, m: usize| bodies[n]["messages"][m]["content"].as_str().unwrap().to_owned();
+    assert_eq!(message(0, 0), message(1, 0));
+    assert!(message(0, 1).starts_with("[perspt intent=architect.existing node=- attempt=1]\n"));
+    assert!(message(1, 1).starts_with("[perspt intent=architect.existing node=- attempt=2]\n"));
+    assert!(message(2, 1).starts_with("[perspt intent=actuator.generate node=mul attempt=1]\n"));
+}

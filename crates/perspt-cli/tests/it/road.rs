@@ -1,0 +1,218 @@
+//! The road: a task becomes a commit, or a refusal with a certificate.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use perspt_testkit::server::{Ask, Reply};
+use serde_json::json;
+
+use crate::support::{Language, Ran, World, attempt, bundle, intent, planned, solution, write};
+
+fn lands(language: Language) -> (World, Ran) {
+    let world = World::of(language).serve(planned(language, move |_| solution(language)));
+    let ran = world
+        .agent("add a mul function")
+        .expect(0)
+        .says("COMMIT node=mul")
+        .says("SUMMARY completed=1/1 status=success");
+    assert!(world.read(language.lib()).contains("mul"));
+    assert!(world.green_elsewhere(language));
+    (world, ran)
+}
+
+#[test]
+fn a_right_first_answer_lands_in_an_existing_rust_project() {
+    let (world, ran) = lands(Language::Rust);
+    for line in [
+        "DETECT plugins=rust",
+        "BASELINE cargo-test=2-passed",
+        "CALIBRATE stage=build result=sees",
+        "CONTEXT hash=",
+        "DIFF create=tests/mul.rs modify=src/lib.rs",
+        "cargo-test=pass(3-passed,0-failed)",
+        "sheaf=not-run",
+        "threshold=0.10",
+    ] {
+        assert!(ran.out.contains(line), "{line} missing in {}", ran.out);
+    }
+    // The confinement that was in force stands in the event of every command.
+    let measured = world.outcomes("measured");
+    let runs: Vec<_> =
+        measured.iter().flat_map(|outcome| outcome["runs"].as_array().cloned().unwrap_or_default()).collect();
+    assert!(!runs.is_empty() && runs.iter().all(|run| !run["confinement"].as_str().unwrap().is_empty()));
+    assert_eq!(world.server().asks(), 2);
+}
+
+#[test]
+fn a_right_first_answer_lands_in_an_existing_python_project() {
+    let (world, _) = lands(Language::Python);
+    assert_eq!(world.server().asks(), 2);
+}
+
+#[test]
+fn a_second_session_remembers_the_calibration_and_sees_the_first_ones_work() {
+    let language = Language::Python;
+    let world = World::of(language).serve(planned(language, move |ask: &Ask| {
+        if ask.ordinal <= 2 {
+            solution(language)
+        } else {
+            bundle(&[write(
+                "calc/__init__.py",
+                &format!("{}\n\ndef neg(a):\n    return -a\n", language.lib_with("a * b")),
+            )])
+        }
+    }));
+    world.agent("add a mul function").expect(0).says("result=sees");
+    world.agent("add neg").expect(0).says("CALIBRATE stage=test result=remembered").says("pytest=2-passed");
+}
+
+fn third_try(language: Language) {
+    let tries = AtomicU32::new(0);
+    let world =
+        World::of(language).serve(planned(language, move |_| match tries.fetch_add(1, Ordering::SeqCst) {
+            0 => attempt(language, "a +"),
+            1 => attempt(language, "a + b"),
+            _ => solution(language),
+        }));
+    let ran =
+        world.agent("add a mul function").expect(0).says("RETRY class=correction").says("COMMIT node=mul");
+    assert_eq!(ran.out.matches("ENERGY").count(), 3);
+    assert_eq!(ran.out.matches("COMMIT").count(), 1);
+    assert!(world.green_elsewhere(language));
+    let prompts: Vec<String> = world.server().requests().iter().map(|request| request.text()).collect();
+    assert!(prompts[2].contains("[perspt intent=correction node=mul attempt=1]"));
+    assert!(prompts[3].contains("[perspt intent=correction node=mul attempt=2]"));
+    assert!(prompts[3].contains("test-failed"), "the correction is grounded in the failing test");
+}
+
+#[test]
+fn right_on_the_third_try_is_solved_in_rust() {
+    third_try(Language::Rust);
+}
+
+#[test]
+fn right_on_the_third_try_is_solved_in_python() {
+    third_try(Language::Python);
+}
+
+#[test]
+fn the_best_state_is_kept_when_a_correction_makes_it_worse() {
+    let language = Language::Python;
+    let tries = AtomicU32::new(0);
+    let world = World::of(language).serve(planned(language, move |_| match tries.fetch_add(1, Ordering::SeqCst) {
+        0 => attempt(language, "a + b"),
+        1 => attempt(language, "a +"),
+        _ => bundle(&[json!({"operation": "edit", "path": "calc/__init__.py", "find": "def mul(a, b):\n    return a + b", "replace": "def mul(a, b):\n    return a * b"})]),
+    }));
+    world.agent("add a mul function").expect(0).says("kept=best-before");
+    let third = world.server().requests()[3].text();
+    assert!(
+        third.contains("def mul(a, b):\n    return a + b"),
+        "the third prompt shows the best state: {third}"
+    );
+    assert!(third.contains("made things worse"));
+}
+
+#[test]
+fn every_operation_of_a_bundle_is_applied_all_or_none() {
+    let world = World::python();
+    world.write("calc/old.py", "OLD = 1\n");
+    world.write("calc/gone.py", "GONE = 1\n");
+    world.git();
+    let world = world.serve(|ask: &Ask| match intent(ask).as_str() {
+        "architect.existing" => Reply::text(json!({"tasks": [{"id": "n", "goal": "g", "task_type": "unit_test", "output_files": ["calc/__init__.py", "calc/old.py", "calc/new.py", "calc/gone.py", "calc/more.py", "tests/test_more.py"]}]}).to_string()),
+        "actuator.generate" => bundle(&[
+            write("calc/more.py", "MORE = 1\n"),
+            json!({"operation": "edit", "path": "calc/__init__.py", "find": "this is not there", "replace": "x"}),
+        ]),
+        _ => bundle(&[
+            json!({"operation": "edit", "path": "calc/__init__.py", "find": "def add", "replace": "LIMIT = 9\n\n\ndef add"}),
+            json!({"operation": "diff", "path": "calc/__init__.py", "patch": "@@ -99,9 +99,9 @@\n def add(a, b):\n-    return a + b\n+    return b + a\n"}),
+            json!({"operation": "move", "from": "calc/old.py", "to": "calc/new.py"}),
+            json!({"operation": "delete", "path": "calc/gone.py"}),
+            write("calc/more.py", "MORE = 2\n"),
+            write("tests/test_more.py", "from calc import new, more, LIMIT\n\n\ndef test_more():\n    assert (new.OLD, more.MORE, LIMIT) == (1, 2, 9)\n"),
+        ]),
+    });
+    world.agent("rearrange").expect(0).says("RETRY class=retarget").says("move=").says("delete=calc/gone.py");
+    assert_eq!(world.read("calc/__init__.py"), "LIMIT = 9\n\n\ndef add(a, b):\n    return b + a\n");
+    assert_eq!(world.read("calc/new.py"), "OLD = 1\n");
+    assert_eq!(world.read("calc/more.py"), "MORE = 2\n");
+    assert!(!world.ws().join("calc/gone.py").exists() && !world.ws().join("calc/old.py").exists());
+}
+
+#[test]
+fn three_invalid_plans_lead_to_the_fallback_graph() {
+    let language = Language::Python;
+    let world = World::of(language).serve(move |ask: &Ask| match (intent(ask).as_str(), ask.tag().map(|tag| tag.node.clone()).unwrap_or_default().as_str()) {
+        ("architect.existing", _) => match ask.ordinal {
+            1 => Reply::text("I would begin by thinking about it."),
+            2 => Reply::text(json!({"tasks": []}).to_string()),
+            _ => Reply::text(json!({"tasks": [{"id": "a", "goal": "g", "output_files": ["calc/a.py"], "dependencies": ["b"]}, {"id": "b", "goal": "g", "output_files": ["calc/b.py"], "dependencies": ["a"]}]}).to_string()),
+        },
+        (_, "implementation") => bundle(&[write(language.lib(), &language.lib_with("a * b"))]),
+        (_, _) => bundle(&[write("tests/test_mul.py", "from calc import mul\n\n\ndef test_mul():\n    assert mul(4, 3) == 12\n")]),
+    });
+    let ran = world
+        .agent("add a mul function")
+        .expect(0)
+        .says("source=fallback")
+        .says("COMMIT node=implementation")
+        .says("COMMIT node=tests");
+    assert_eq!(ran.out.matches("RETRY class=plan").count(), 2);
+    let third = world.server().requests()[2].text();
+    assert!(third.contains("the plan is empty"), "the diagnostics go back to the architect");
+}
+
+#[test]
+fn a_node_that_depends_on_a_failed_one_is_blocked_and_the_others_go_on() {
+    let world = World::python().serve(|ask: &Ask| {
+        let node = ask.tag().map(|tag| tag.node.clone()).unwrap_or_default();
+        match (intent(ask).as_str(), node.as_str()) {
+            ("architect.existing", _) => Reply::text(json!({"tasks": [
+                {"id": "bad", "goal": "g", "output_files": ["calc/bad.py"]},
+                {"id": "after", "goal": "g", "output_files": ["calc/after.py"], "dependencies": ["bad"]},
+                {"id": "free", "goal": "g", "output_files": ["calc/free.py", "tests/test_free.py"], "task_type": "unit_test"}]}).to_string()),
+            (_, "bad") => Reply::text(format!("no idea {}", ask.ordinal)),
+            _ => bundle(&[write("calc/free.py", "FREE = 1\n"), write("tests/test_free.py", "from calc.free import FREE\n\n\ndef test_free():\n    assert FREE == 1\n")]),
+        }
+    });
+    world
+        .agent("three things")
+        .expect(3)
+        .says("ESCALATE node=bad category=model-capability")
+        .says("BLOCKED node=after by=bad")
+        .says("COMMIT node=free")
+        .says("completed=1/3 status=partial");
+}
+
+#[test]
+fn an_empty_folder_becomes_a_project_of_the_language_the_task_names() {
+    let world = World::empty().serve(|ask: &Ask| match intent(ask).as_str() {
+        "architect.greenfield" => Reply::text(json!({"tasks": [{"id": "all", "goal": "g", "task_type": "unit_test", "output_files": ["pyproject.toml", "greet.py", "test_greet.py"]}]}).to_string()),
+        _ => bundle(&[
+            write("pyproject.toml", "[project]\nname = \"greet\"\nversion = \"0.1\"\n"),
+            write("greet.py", "def greet(name):\n    return \"hello \" + name\n"),
+            write("test_greet.py", "from greet import greet\n\n\ndef test_greet():\n    assert greet(\"you\") == \"hello you\"\n"),
+        ]),
+    });
+    world
+        .agent("write a greeting library in Python")
+        .expect(0)
+        .says("repo_mode=greenfield")
+        .says("CALIBRATE stage=test result=sees");
+    assert!(world.green_elsewhere(Language::Python));
+}
+
+#[test]
+fn every_event_can_be_had_as_json() {
+    let language = Language::Python;
+    let world = World::of(language).serve(planned(language, move |_| solution(language)));
+    let ran = world.perspt(&["agent", "-y", "--json", "add a mul function"]).expect(0);
+    let lines: Vec<serde_json::Value> =
+        ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.first().unwrap()["event"]["kind"], "session_started");
+    assert_eq!(lines.last().unwrap()["event"]["kind"], "session_ended");
+    let id = &world.sessions()[0];
+    let log = std::fs::read_to_string(world.home().join("sessions").join(id).join("log.jsonl")).unwrap();
+    assert_eq!(ran.out, log, "what is printed is the log, byte for byte");
+}

@@ -1,0 +1,147 @@
+//! Tools that are missing, broken or never answer.
+
+use std::os::unix::fs::PermissionsExt;
+
+use crate::support::{Language, Ran, World, planned, solution};
+
+/// A folder of programs that comes first on PATH, or is all of it.
+fn program(world: &World, name: &str, script: &str) {
+    let folder = world.base().join("bin");
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join(name);
+    std::fs::write(&path, script).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+fn first_on_path(world: &mut World) {
+    let path = format!("{}:{}", world.base().join("bin").display(), world.get("PATH"));
+    world.set("PATH", &path);
+}
+
+fn degraded(world: &World, tool: &str) -> Ran {
+    let before = world.files();
+    let ran = world.agent("add a mul function").expect(6).says("status=degraded").warns(tool).warns("do:");
+    assert!(!ran.out.contains("COMMIT"));
+    assert_eq!(world.files(), before);
+    assert_eq!(world.server().requests().len(), 0, "nothing is asked before the tools work");
+    ran
+}
+
+fn world(language: Language) -> World {
+    World::of(language).serve(planned(language, move |_| solution(language)))
+}
+
+#[test]
+fn missing_cargo_ends_with_6_and_names_it() {
+    let mut world = world(Language::Rust);
+    std::fs::create_dir(world.base().join("bin")).unwrap();
+    let only = format!("{}:/usr/bin:/bin", world.base().join("bin").display());
+    world.set("PATH", &only);
+    degraded(&world, "cargo");
+}
+
+#[test]
+fn broken_cargo_ends_with_6_and_names_it() {
+    let mut world = world(Language::Rust);
+    program(&world, "cargo", "#!/bin/sh\necho 'cargo 1.0.0'\nexit 0\n");
+    first_on_path(&mut world);
+    degraded(&world, "cargo");
+}
+
+#[test]
+fn hanging_cargo_ends_with_6_and_names_it() {
+    let mut world = world(Language::Rust);
+    program(&world, "cargo", "#!/bin/sh\nexec sleep 1000\n");
+    first_on_path(&mut world);
+    world.set("PERSPT_PROBE_TIMEOUT_MS", "500");
+    degraded(&world, "cargo");
+}
+
+/// A Python without pytest: an environment of its own.
+fn bare_python(world: &World) {
+    let made = crate::support::Ran::of(
+        #[allow(clippy::disallowed_types, reason = "a test makes an environment")]
+        std::process::Command::new("python3")
+            .args(["-m", "venv", "--without-pip", ".venv"])
+            .current_dir(world.ws())
+            .output()
+            .unwrap(),
+    );
+    made.expect(0);
+    world.write(".gitignore", ".venv/\n");
+}
+
+#[test]
+fn missing_pytest_ends_with_6_where_the_tests_need_it() {
+    let world = world(Language::Python);
+    bare_python(&world);
+    degraded(&world, "pytest");
+}
+
+#[test]
+fn where_pytest_is_missing_unittest_tests_are_run_by_our_own_runner() {
+    let language = Language::Python;
+    let world = World::of(language);
+    world.write("tests/__init__.py", "");
+    world.write("tests/test_calc.py", "import unittest\n\nfrom calc import add\n\n\nclass CalcTest(unittest.TestCase):\n    def test_add(self):\n        self.assertEqual(add(2, 3), 5)\n");
+    bare_python(&world);
+    world.git();
+    let world = world.serve(planned(language, move |_| {
+        crate::support::bundle(&[
+            crate::support::write("calc/__init__.py", &language.lib_with("a * b")),
+            crate::support::write("tests/test_mul.py", "import unittest\n\nfrom calc import mul\n\n\nclass MulTest(unittest.TestCase):\n    def test_mul(self):\n        self.assertEqual(mul(4, 3), 12)\n"),
+        ])
+    }));
+    world.agent("add a mul function").expect(0).says("unittest=pass(2-passed,0-failed)");
+}
+
+#[test]
+fn broken_pytest_ends_with_6_and_names_it() {
+    let world = world(Language::Python);
+    bare_python(&world);
+    fake_pytest(&world, "import sys\nsys.exit(0)\n");
+    degraded(&world, "pytest");
+}
+
+#[test]
+fn hanging_pytest_ends_with_6_and_names_it() {
+    let mut world = world(Language::Python);
+    bare_python(&world);
+    fake_pytest(&world, "import time\ntime.sleep(1000)\n");
+    world.set("PERSPT_PROBE_TIMEOUT_MS", "1500");
+    degraded(&world, "pytest");
+}
+
+fn fake_pytest(world: &World, main: &str) {
+    let lib = world.ws().join(".venv/lib");
+    let version = std::fs::read_dir(&lib).unwrap().next().unwrap().unwrap().path();
+    let folder = version.join("site-packages/pytest");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("__init__.py"), "__version__ = '9'\n").unwrap();
+    std::fs::write(folder.join("__main__.py"), main).unwrap();
+}
+
+#[test]
+fn a_missing_third_party_module_ends_with_6_and_names_it() {
+    let world = World::python();
+    world.write(
+        "pyproject.toml",
+        "[project]\nname = \"calc\"\nversion = \"0.1\"\ndependencies = [\"surely_not_installed_x\"]\n",
+    );
+    world.write("calc/__init__.py", "import surely_not_installed_x\n\n\ndef add(a, b):\n    return a + b\n");
+    world.git();
+    let world = world.serve(planned(Language::Python, |_| solution(Language::Python)));
+    degraded(&world, "surely_not_installed_x");
+}
+
+#[test]
+fn a_tool_that_was_mended_is_found_by_resume_and_nothing_is_bought_twice() {
+    let mut world = world(Language::Python);
+    bare_python(&world);
+    fake_pytest(&world, "import sys\nsys.exit(0)\n");
+    degraded(&world, "pytest");
+    std::fs::remove_dir_all(world.ws().join(".venv")).unwrap();
+    world.unset("PERSPT_PROBE_TIMEOUT_MS");
+    world.perspt(&["resume"]).expect(0).says("COMMIT node=mul");
+    assert_eq!(world.server().asks(), 2);
+}

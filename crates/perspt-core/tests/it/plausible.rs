@@ -1,0 +1,150 @@
+//! Whole sessions in a world where anything can go wrong.
+
+use std::collections::BTreeSet;
+
+use perspt_core::event::{Closed, Ended, Event};
+use perspt_core::outcome::{EndReason, Outcome};
+use perspt_core::state::SessionState;
+use proptest::prelude::*;
+
+use crate::dice::Dice;
+use crate::support::cases;
+use crate::world::{World, fold};
+
+fn kept_promises(world: &World) {
+    assert!(world.state.end.is_some() && world.state.in_flight.is_empty());
+    assert_eq!(fold(&world.log), world.state, "the fold is a function of the log");
+    let written = serde_json::to_string(&world.state).unwrap();
+    assert_eq!(serde_json::from_str::<SessionState>(&written).unwrap(), world.state);
+    for event in world.events() {
+        let line = serde_json::to_string(event).unwrap();
+        assert_eq!(serde_json::from_str::<Event>(&line).unwrap(), *event);
+    }
+    let starts = world.events().filter(|event| matches!(event, Event::EffectStarted { .. })).count();
+    let ends = world.events().filter(|event| matches!(event, Event::EffectEnded { .. })).count();
+    assert_eq!(starts, ends);
+}
+
+proptest! {
+    #![proptest_config(cases(250))]
+
+    #[test]
+    fn a_session_keeps_every_promise_whatever_happens(rolls in prop::collection::vec(any::<u16>(), 0..700)) {
+        let mut world = World::new(Dice::of(rolls));
+        world.run();
+        kept_promises(&world);
+    }
+
+    #[test]
+    fn misfortune_without_end_does_not_keep_a_session_from_ending(seed in any::<u64>()) {
+        let mut world = World::new(Dice::endless(seed));
+        world.run();
+        kept_promises(&world);
+    }
+}
+
+#[test]
+fn where_all_goes_well_every_node_is_committed_and_the_session_succeeds() {
+    let mut world = World::lucky();
+    world.run();
+    kept_promises(&world);
+    let end = world.state.end.as_ref().unwrap();
+    assert_eq!((end.reason, end.outcome), (EndReason::NodesClosed, Outcome::Success));
+    let kinds: Vec<String> = world
+        .events()
+        .filter_map(|event| match event {
+            Event::EffectStarted { effect, key, .. } => {
+                let stage = serde_json::to_value(effect.stage()).unwrap();
+                let stage = stage.as_str().map_or_else(|| stage.to_string(), str::to_owned);
+                Some(format!("{}{stage}", key.node.as_ref().map_or(String::new(), |id| format!("{id}: "))))
+            }
+            _ => None,
+        })
+        .collect();
+    let session = [
+        "snapshot",
+        "probe",
+        "fetch",
+        r#"{"measure":"syntax"}"#,
+        r#"{"measure":"build"}"#,
+        r#"{"measure":"test"}"#,
+        r#"{"measure":"test"}"#,
+        r#"{"calibrate":"syntax"}"#,
+        r#"{"calibrate":"build"}"#,
+        r#"{"calibrate":"test"}"#,
+        "assemble",
+        "ask",
+        "parse",
+        "question",
+    ];
+    let node = [
+        "assemble",
+        "ask",
+        "parse",
+        "lay_out",
+        r#"{"measure":"structure"}"#,
+        r#"{"measure":"syntax"}"#,
+        r#"{"measure":"build"}"#,
+        r#"{"measure":"test"}"#,
+        "publish",
+    ];
+    let both = ["core", "shell"].iter().flat_map(|id| node.iter().map(move |kind| format!("{id}: {kind}")));
+    let expected: Vec<String> = session.iter().map(|kind| (*kind).to_owned()).chain(both).collect();
+    assert_eq!(kinds, expected);
+}
+
+/// A simulation that never meets a case proves nothing about it.
+#[test]
+fn the_simulated_world_meets_every_kind_of_event_and_end() {
+    let mut met: BTreeSet<String> = BTreeSet::new();
+    let mut lengths = vec![];
+    for seed in 0..400 {
+        let mut world = World::new(Dice::endless(seed));
+        world.run();
+        lengths.push(world.log.len());
+        for event in world.events() {
+            met.insert(tag(event, "kind"));
+            match event {
+                Event::EffectEnded { outcome, .. } => {
+                    met.insert(tag(outcome, "ended"));
+                    if let Ended::AskFailed { next, .. } = outcome {
+                        met.insert(format!("ask: {}", tag(next, "is")));
+                    }
+                }
+                Event::AttemptJudged { verdict, .. } => {
+                    met.insert(format!("{verdict:?}"));
+                }
+                Event::NodeClosed { end, .. } => {
+                    met.insert(tag(end, "as"));
+                    if let Closed::Escalated { certificate } = end {
+                        met.insert(format!("{:?}", certificate.reason));
+                    }
+                }
+                Event::SessionEnded { reason, outcome, .. } => {
+                    met.insert(format!("{reason:?}"));
+                    met.insert(outcome.as_str().to_owned());
+                }
+                _ => {}
+            }
+        }
+    }
+    lengths.sort();
+    println!("{lengths:?}");
+    let all = "session_started session_resumed tail_cut effect_started effect_ended node_proposed plan_adopted \
+        attempt_judged node_closed pause_asked abort_asked session_ended \
+        snapshotted unworkable probed fetched laid_out measured calibrated assembled answered ask_failed \
+        plan_parsed bundle_parsed decided published base_moved lost cancelled broke \
+        Stable Improved Discarded escalated blocked RetriesExhausted Malformed Repeated RequiresReplan \
+        BaseKeptMoving NodesClosed Paused Aborted Internal Usage Provider Budget Degraded Refused \
+        success internal-error usage partial failed budget-exhausted degraded refused provider-unusable \
+        interrupted";
+    let unmet: Vec<&str> = all.split_whitespace().filter(|kind| !met.contains(*kind)).collect();
+    assert!(unmet.is_empty(), "never met: {unmet:?}");
+    for next in ["ask: again", "ask: malformed", "ask: unusable"] {
+        assert!(met.contains(next), "never met: {next}");
+    }
+}
+
+fn tag(value: &impl serde::Serialize, name: &str) -> String {
+    serde_json::to_value(value).unwrap()[name].as_str().unwrap().to_owned()
+}

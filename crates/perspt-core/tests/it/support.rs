@@ -1,0 +1,187 @@
+//! Small values to build events from.
+
+use perspt_core::budget::{Limits, Spend};
+use perspt_core::effect::{Branch, TreeRef};
+use perspt_core::energy::{ReadingSummary, Scores, TestCounts};
+use perspt_core::event::{
+    Approval, Capture, Commit, MissingTool, RootRef, RootStages, RunNote, SessionStarted, Settings,
+    StageTool, Trouble, merkle,
+};
+use perspt_core::hash::Sha;
+use perspt_core::ids::{BlobId, NodeId, SessionId, TreeId};
+use perspt_core::path::RelPath;
+use perspt_core::plan::{Contract, NodeClass, OpenScope, PlanNode, TaskType};
+use perspt_core::reading::{PluginName, StageId, StageKind, Status};
+use perspt_core::residual::Milli;
+use perspt_core::state::SessionState;
+use perspt_core::tree::{Change, Entry, EntryKind};
+use proptest::test_runner::{Config, RngSeed};
+
+/// The same cases on every machine; `PROPTEST_RNG_SEED` and `PROPTEST_CASES` look further.
+pub fn cases(cases: u32) -> Config {
+    let fixed = std::env::var_os("PROPTEST_RNG_SEED").is_none();
+    let config = Config { failure_persistence: None, ..Config::default() };
+    let config = if fixed { Config { rng_seed: RngSeed::Fixed(11), ..config } } else { config };
+    if std::env::var_os("PROPTEST_CASES").is_none() { Config { cases, ..config } } else { config }
+}
+
+pub fn sha(text: &str) -> Sha {
+    Sha::of(text.as_bytes())
+}
+
+pub fn blob(text: &str) -> BlobId {
+    BlobId::of(text.as_bytes())
+}
+
+pub fn tree_id(text: &str) -> TreeId {
+    TreeId(sha(text))
+}
+
+pub fn tree(text: &str) -> TreeRef {
+    TreeRef { id: tree_id(text), manifest: blob(text) }
+}
+
+pub fn branch(text: &str) -> Branch {
+    Branch { base: tree(text), changes: None, tree: tree_id(text) }
+}
+
+pub fn path(text: &str) -> RelPath {
+    RelPath::parse(text).unwrap()
+}
+
+pub fn root(dir: &str, plugin: &str) -> RootRef {
+    let dir = if dir.is_empty() { RelPath::root() } else { path(dir) };
+    RootRef { dir, plugin: PluginName(plugin.to_owned()) }
+}
+
+pub fn stage(kind: StageKind) -> StageId {
+    root("", "rust").stage(kind)
+}
+
+pub fn trouble() -> Trouble {
+    Trouble { what: "what".to_owned(), why: "why".to_owned(), todo: "todo".to_owned() }
+}
+
+pub fn missing(tool: &str) -> MissingTool {
+    MissingTool { tool: tool.to_owned(), why: "not found".to_owned(), install: "install it".to_owned() }
+}
+
+pub fn capture(text: &str) -> Capture {
+    Capture { hash: sha(text), length: text.len() as u64, first_line: text.to_owned() }
+}
+
+pub fn run_note() -> RunNote {
+    RunNote {
+        step: "build/compile".to_owned(),
+        command: "cargo check".to_owned(),
+        end: "exit code 0".to_owned(),
+        confinement: "full".to_owned(),
+        ms: 7,
+    }
+}
+
+/// A root with all three tool stages.
+pub fn stages_of(root: &RootRef) -> RootStages {
+    let tool = |kind: StageKind| StageTool { kind, tool: format!("a {}", kind.as_str()), required: true };
+    let stages = [StageKind::Syntax, StageKind::Build, StageKind::Test].map(tool).to_vec();
+    RootStages { root: root.clone(), stages, missing: vec![] }
+}
+
+pub fn started(settings: Settings) -> SessionStarted {
+    SessionStarted {
+        session: SessionId::from("s-1"),
+        workspace: "/w".to_owned(),
+        task: "do it".to_owned(),
+        model: "m".to_owned(),
+        base_url: None,
+        approval: Approval::Policy,
+        settings,
+        program: "perspt test".to_owned(),
+    }
+}
+
+pub fn plenty() -> Limits {
+    Limits { steps: 10_000, tokens: 1_000_000_000, time_ms: 1_000_000_000_000 }
+}
+
+pub fn spend(steps: u64, tokens: u64) -> Spend {
+    Spend { steps, tokens }
+}
+
+pub fn plan_node(id: &str, dependencies: &[&str]) -> PlanNode {
+    PlanNode {
+        id: NodeId::from(id),
+        goal: format!("the goal of {id}"),
+        context_files: vec![],
+        output_files: vec![path(&format!("src/{id}.rs"))],
+        modifies: vec![],
+        dependencies: dependencies.iter().map(|id| NodeId::from(*id)).collect(),
+        task_type: TaskType::Code,
+        node_class: NodeClass::Implementation,
+        contract: Contract::default(),
+        scope: OpenScope::Listed,
+    }
+}
+
+/// A reading that looked and found nothing.
+pub fn green(tree: TreeId, stage: &StageId) -> ReadingSummary {
+    let tests = TestCounts { passed: 3, failed: 0, skipped: 0 };
+    ReadingSummary {
+        tree,
+        stage: stage.clone(),
+        tool: format!("a {}", stage.kind.as_str()),
+        status: Status::Measured,
+        scores: Scores::default(),
+        errors: 0,
+        inherited: 0,
+        tests: (stage.kind == StageKind::Test).then_some(tests),
+        headlines: vec![],
+        fingerprint: Sha::of(b""),
+        blob: blob(&format!("{tree} {} {}", stage.root, stage.kind.as_str())),
+    }
+}
+
+/// A reading that found this many errors.
+pub fn red(tree: TreeId, stage: &StageId, errors: u32, finding: &str) -> ReadingSummary {
+    let syn = Milli::units(u64::from(errors));
+    ReadingSummary {
+        scores: Scores { syn, ..Scores::default() },
+        errors,
+        headlines: vec![format!("src/lib.rs:1: {finding}")],
+        fingerprint: sha(finding),
+        blob: blob(&format!("{tree} {} {} {finding} {errors}", stage.root, stage.kind.as_str())),
+        ..green(tree, stage)
+    }
+}
+
+pub fn entry(text: &str) -> Entry {
+    Entry { kind: EntryKind::File, hash: sha(text), size: text.len() as u64 }
+}
+
+pub fn change(at: &str, before: Option<&str>, after: Option<&str>) -> Change {
+    Change { path: path(at), before: before.map(entry), after: after.map(entry) }
+}
+
+/// The commit record of a node's stable candidate, as the agent writes it.
+pub fn commit(state: &SessionState, node: &NodeId, branch: &Branch, evidence: Vec<BlobId>) -> Commit {
+    let spec = &state.nodes[node].spec;
+    let files = spec.output_files.iter();
+    let artifacts: Vec<Change> = files.map(|file| change(file.as_str(), None, Some("text"))).collect();
+    let energy = perspt_core::energy::Energy::of([], &[], &state.settings().weights);
+    Commit {
+        node: node.clone(),
+        goal: spec.goal.clone(),
+        class: spec.node_class,
+        parent: state.parent,
+        merkle: merkle(&artifacts),
+        base: branch.base.id,
+        tree: branch.tree,
+        artifacts,
+        energy,
+        retries: state.nodes[node].corrections,
+        evidence,
+        prompt: state.nodes[node].prompt,
+        model: "m".to_owned(),
+        tests_changed: 0,
+    }
+}

@@ -1,0 +1,292 @@
+//! A whole world in memory: it plays the agent's loop step by step, appends events as the loop does, and
+//! answers every effect with something that can really happen. Crashes strike between any two events.
+
+mod outcomes;
+mod watch;
+
+use std::collections::BTreeSet;
+
+use perspt_core::effect::Effect;
+use perspt_core::event::{Ended, Event, SessionResumed, Settings};
+use perspt_core::ids::{EffectId, Millis};
+use perspt_core::state::{InFlight, SessionState, Stop};
+
+use crate::dice::Dice;
+use crate::support::{plenty, started};
+use watch::Watch;
+
+/// More steps than any session may need. The longest the tests ever saw took a third of it.
+const STEPS: u32 = 3000;
+
+/// What may still go wrong because of somebody outside: each of these happens only so often.
+struct Trials {
+    crashes: u32,
+    resumes: u32,
+    stops: u32,
+    moves: u32,
+}
+
+/// The world.
+pub struct World {
+    pub dice: Dice,
+    pub now: Millis,
+    pub state: SessionState,
+    pub log: Vec<(Millis, Event)>,
+    watch: Watch,
+    trials: Trials,
+    cancelled: BTreeSet<EffectId>,
+    fresh: u64,
+}
+
+impl World {
+    /// A session that has just begun, with settings the dice choose.
+    pub fn new(mut dice: Dice) -> World {
+        let mut settings = Settings { limits: plenty(), output_tokens: 1000, ..Settings::default() };
+        if dice.chance(500) {
+            settings.corrections = dice.below(4) as u32;
+            settings.answers = dice.below(7) as u32;
+            settings.plan_tries = 1 + dice.below(3) as u32;
+            settings.rebuilds = dice.below(4) as u32;
+            settings.ask_tries = 1 + dice.below(4) as u32;
+        }
+        if dice.chance(200) {
+            settings.limits.steps = dice.below(12);
+        }
+        if dice.chance(100) {
+            settings.limits.tokens = dice.below(30_000);
+        }
+        if dice.chance(50) {
+            settings.limits.time_ms = dice.below(30_000);
+        }
+        World::with(dice, settings)
+    }
+
+    /// A session with these settings.
+    pub fn with(dice: Dice, settings: Settings) -> World {
+        let mut world = World {
+            dice,
+            now: Millis(1000),
+            state: SessionState::default(),
+            log: vec![],
+            watch: Watch::default(),
+            trials: Trials { crashes: 6, resumes: 6, stops: 3, moves: 8 },
+            cancelled: BTreeSet::new(),
+            fresh: 0,
+        };
+        world.record(Event::SessionStarted(Box::new(started(settings))));
+        world
+    }
+
+    /// A session in which all goes well, as far as the test lets it.
+    pub fn lucky() -> World {
+        let settings = Settings { limits: plenty(), output_tokens: 1000, ..Settings::default() };
+        World::with(Dice::lucky(), settings)
+    }
+
+    /// Appends one event.
+    pub fn record(&mut self, event: Event) {
+        let at = self.now.max(self.state.last_at);
+        let before = self.state.clone();
+        self.state.apply(at, &event);
+        self.watch.saw(&before, at, &event, &self.state);
+        self.log.push((at, event));
+    }
+
+    /// Runs the session to its end, through as many resumes as the dice want.
+    pub fn run(&mut self) {
+        for _ in 0..STEPS {
+            if self.step() {
+                return;
+            }
+        }
+        panic!("the session did not end: {:?}", self.state.planning.work);
+    }
+
+    /// One step of the loop; true once the session has ended and nobody takes it up again.
+    pub fn step(&mut self) -> bool {
+        self.watch.looks(&self.state, self.now);
+        if self.strikes() {
+            self.crash();
+            return false;
+        }
+        if let Some(event) = self.state.due(self.now) {
+            self.record(event);
+            return false;
+        }
+        if let Some(end) = &self.state.end {
+            let goes_on = end.reason.is_resumable() && self.trials.resumes > 0;
+            if !goes_on || self.dice.is_spent() || self.dice.chance(100) {
+                return true;
+            }
+            self.resume();
+            return false;
+        }
+        self.start_what_is_wanted();
+        if self.user_stops() {
+            return false;
+        }
+        self.finish_one();
+        false
+    }
+
+    /// What the loop does once nothing is due: cancel what is no longer wanted, start what is missing.
+    pub fn start_what_is_wanted(&mut self) {
+        self.now = self.now.plus(self.dice.below(40));
+        let wanted = self.state.wanted(self.now);
+        for (id, flight) in &self.state.in_flight {
+            if !wanted.contains_key(id) {
+                assert!(!matches!(flight.effect, Effect::Publish { .. }), "a started publish was cancelled");
+                self.cancelled.insert(*id);
+            }
+        }
+        for (id, wanted) in wanted {
+            if !self.state.in_flight.contains_key(&id) {
+                self.record(Event::EffectStarted { id, key: wanted.key, effect: wanted.effect });
+            }
+        }
+    }
+
+    fn finish_one(&mut self) {
+        let ids: Vec<EffectId> = self.state.in_flight.keys().copied().collect();
+        if ids.is_empty() {
+            match self.state.next_wake(self.now) {
+                Some(at) => self.now = at,
+                None => assert!(self.state.due(self.now).is_some(), "stuck: {:#?}", self.state),
+            }
+            return;
+        }
+        let id = self.dice.pick(&ids);
+        self.now = self.now.plus(self.dice.below(90));
+        let flight = self.state.in_flight[&id].clone();
+        let (facts, outcome) = self.outcome_of(id, &flight);
+        for fact in facts {
+            if self.strikes() {
+                self.crash();
+                return;
+            }
+            self.record(fact);
+        }
+        self.record(Event::EffectEnded { id, outcome });
+    }
+
+    fn outcome_of(&mut self, id: EffectId, flight: &InFlight) -> (Vec<Event>, Ended) {
+        if self.cancelled.contains(&id) && !self.dice.chance(200) {
+            return (vec![], Ended::Cancelled);
+        }
+        self.legal(id, flight)
+    }
+
+    fn user_stops(&mut self) -> bool {
+        if self.trials.stops == 0 || !self.dice.chance(15) {
+            return false;
+        }
+        self.trials.stops -= 1;
+        let event = match (self.state.stop, self.dice.chance(300)) {
+            (Stop::No, false) => Event::PauseAsked,
+            (Stop::No, true) | (Stop::Pause | Stop::Abort, _) => {
+                Event::AbortAsked { by: "this terminal".to_owned() }
+            }
+        };
+        self.record(event);
+        true
+    }
+
+    fn strikes(&mut self) -> bool {
+        self.trials.crashes > 0 && self.state.end.is_none() && self.dice.chance(8)
+    }
+
+    /// The process dies. Some time later another takes the session up.
+    pub fn crash(&mut self) {
+        self.trials.crashes = self.trials.crashes.saturating_sub(1);
+        self.cancelled.clear();
+        let publish = self
+            .state
+            .in_flight
+            .iter()
+            .find(|(_, flight)| matches!(flight.effect, Effect::Publish { .. }))
+            .map(|(id, flight)| (*id, flight.clone()));
+        match publish {
+            // The journal of a publication is finished before anything else, or taken back.
+            Some((id, flight)) if !self.dice.chance(300) => {
+                let outcome = self.publish_done(&flight);
+                self.record(Event::EffectEnded { id, outcome });
+            }
+            Some(_) | None => self.now = self.now.plus(self.dice.below(100_000_000)),
+        }
+        self.resume();
+    }
+
+    /// Another process takes the session up, whether it ended or was cut off.
+    pub fn resume(&mut self) {
+        self.trials.resumes = self.trials.resumes.saturating_sub(1);
+        self.now = self.now.plus(self.dice.below(100_000_000));
+        if self.dice.chance(200) {
+            self.record(Event::TailCut { offset: 100, bytes: 3, kept_as: "log.cut".to_owned() });
+        }
+        for id in self.state.in_flight.keys().copied().collect::<Vec<_>>() {
+            self.record(Event::EffectEnded { id, outcome: Ended::Lost });
+        }
+        let limits = self.dice.chance(700).then(plenty);
+        let model = self.dice.chance(200).then(|| "another model".to_owned());
+        self.record(Event::SessionResumed(SessionResumed { limits, model, ..SessionResumed::default() }));
+    }
+
+    /// A name nothing else has.
+    fn fresh(&mut self, what: &str) -> String {
+        self.fresh += 1;
+        format!("{what} {}", self.fresh)
+    }
+}
+
+/// Steps for tests that tell a story of their own.
+impl World {
+    /// Records what is due and starts what is wanted; the one effect that then runs.
+    pub fn running(&mut self) -> (EffectId, InFlight) {
+        while let Some(event) = self.state.due(self.now) {
+            self.record(event);
+        }
+        self.start_what_is_wanted();
+        let (id, flight) = self.state.in_flight.iter().next().expect("nothing runs");
+        (*id, flight.clone())
+    }
+
+    /// Ends the effect that runs, starting it first where none does.
+    pub fn ends_with(&mut self, outcome: Ended) -> InFlight {
+        let (id, flight) = self.running();
+        self.record(Event::EffectEnded { id, outcome });
+        flight
+    }
+
+    /// Lets everything succeed until an effect runs that fits.
+    pub fn until(&mut self, fits: impl Fn(&InFlight) -> bool) -> (EffectId, InFlight) {
+        for _ in 0..STEPS {
+            let (id, flight) = self.running();
+            if fits(&flight) {
+                return (id, flight);
+            }
+            self.finish_one();
+        }
+        panic!("no such effect came");
+    }
+
+    /// Lets everything succeed until a node's effect runs that fits.
+    pub fn until_node(&mut self, node: &str, fits: impl Fn(&Effect) -> bool) -> (EffectId, InFlight) {
+        self.until(|flight| {
+            flight.key.node.as_ref().is_some_and(|id| id.as_str() == node) && fits(&flight.effect)
+        })
+    }
+
+    /// The log's events, without their times.
+    pub fn events(&self) -> impl Iterator<Item = &Event> {
+        self.log.iter().map(|(_, event)| event)
+    }
+}
+
+/// The fold of a log.
+pub fn fold<'a>(log: impl IntoIterator<Item = &'a (Millis, Event)>) -> SessionState {
+    let mut state = SessionState::default();
+    for (at, event) in log {
+        state.apply(*at, event);
+    }
+    state
+}

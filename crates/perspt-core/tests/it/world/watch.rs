@@ -1,0 +1,268 @@
+//! What must hold of every session, whatever happens in it. The watch keeps its own accounts, from the
+//! events alone, and holds the state against them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use perspt_core::budget::Spend;
+use perspt_core::effect::{Effect, EffectKey, Intent};
+use perspt_core::event::{AskNext, Calibration, Decision, Ended, Event, RepoMode, Verdict};
+use perspt_core::ids::{BlobId, EffectId, Millis, NodeId, TreeId};
+use perspt_core::outcome::{EndReason, FinalPass, NodeEnd, Outcome, outcome};
+use perspt_core::reading::{StageId, StageKind, Status};
+use perspt_core::state::{SessionState, Stop, stage_key};
+
+type Node = Option<NodeId>;
+
+/// The watch's own accounts.
+#[derive(Default)]
+pub struct Watch {
+    started: BTreeMap<EffectId, (EffectKey, Effect)>,
+    ended: BTreeSet<EffectId>,
+    ordinals: BTreeMap<String, u32>,
+    answers: BTreeMap<(Node, Intent), u32>,
+    spoiled: BTreeMap<Node, u32>,
+    prompts: BTreeMap<Node, BlobId>,
+    judged: BTreeMap<NodeId, (u32, TreeId)>,
+    failures: BTreeMap<NodeId, u32>,
+    seen: BTreeMap<BlobId, (TreeId, StageId, bool)>,
+    calibrated: BTreeSet<String>,
+    committed: BTreeSet<NodeId>,
+    approved: bool,
+    stop: Stop,
+    widest: Spend,
+    span: (Millis, Millis),
+    active_ms: u64,
+}
+
+impl Watch {
+    /// One event went in; the state was `before` and is `after`.
+    pub fn saw(&mut self, before: &SessionState, at: Millis, event: &Event, after: &SessionState) {
+        self.time(at, event, after);
+        match event {
+            Event::EffectStarted { id, key, effect } => self.start(before, *id, key, effect),
+            Event::EffectEnded { id, outcome } => self.end(*id, outcome),
+            Event::AttemptJudged { node, tree, verdict, energy, .. } => {
+                let generation = before.nodes[node].generation;
+                if *verdict == Verdict::Stable {
+                    assert_eq!((energy.errors, energy.unmeasured), (0, 0));
+                    self.judged.insert(node.clone(), (generation, *tree));
+                } else {
+                    *self.failures.entry(node.clone()).or_default() += 1;
+                }
+            }
+            Event::SessionEnded { reason, outcome, closing, owed, .. } => {
+                assert!(before.in_flight.is_empty(), "a session ended over running effects");
+                let ends = before.node_ends();
+                assert_eq!(*outcome, perspt_core::outcome::outcome(*reason, &ends, *closing));
+                let any = ends.contains(&NodeEnd::Committed);
+                assert_eq!(closing.final_pass == FinalPass::NotNeeded, !any);
+                assert_eq!(closing.evidence_owed, !owed.is_empty());
+                self.at_end(*reason, before);
+            }
+            Event::PauseAsked => self.stop = self.stop.max(Stop::Pause),
+            Event::AbortAsked { .. } => self.stop = Stop::Abort,
+            Event::SessionResumed(_) => self.stop = Stop::No,
+            Event::SessionStarted(_)
+            | Event::TailCut { .. }
+            | Event::NodeProposed { .. }
+            | Event::PlanAdopted { .. }
+            | Event::NodeClosed { .. } => {}
+        }
+        self.counts(after);
+    }
+
+    /// Dead time between a crash and a resume is nobody's work.
+    fn time(&mut self, at: Millis, event: &Event, after: &SessionState) {
+        match event {
+            Event::SessionStarted(_) => self.span = (at, at),
+            Event::SessionResumed(_) => {
+                self.active_ms += self.span.1.since(self.span.0);
+                self.span = (at, at);
+            }
+            Event::TailCut { .. } | Event::EffectEnded { outcome: Ended::Lost, .. } => {}
+            _ => self.span.1 = at,
+        }
+        assert_eq!(after.active_ms(), self.active_ms + self.span.1.since(self.span.0));
+    }
+
+    fn start(&mut self, before: &SessionState, id: EffectId, key: &EffectKey, effect: &Effect) {
+        let session = &before.meta.as_ref().unwrap().session;
+        assert_eq!(id, key.id(session, effect));
+        assert!(self.started.insert(id, (key.clone(), effect.clone())).is_none(), "{key:?} started twice");
+        assert_eq!(self.stop, Stop::No, "something new was started though the user asked to stop");
+        assert!(before.end.is_none() && before.in_flight.is_empty());
+        let kind = format!("{:?} {} {:?}", key.node, key.generation, effect.stage());
+        let count = self.ordinals.entry(kind).or_default();
+        assert_eq!(key.ordinal, *count);
+        *count += 1;
+        match effect {
+            Effect::Ask { intent, attempt, prompt, estimate } => {
+                self.asks(before, &key.node, *intent, *attempt, *prompt);
+                self.widest.steps = self.widest.steps.max(estimate.steps);
+                self.widest.tokens = self.widest.tokens.max(estimate.tokens);
+            }
+            Effect::Assemble { intent, attempt, .. } => assert_eq!(*attempt, self.tag(&key.node, *intent)),
+            Effect::Publish { branch, evidence, required } => {
+                let node = key.node.as_ref().unwrap();
+                assert_eq!(self.judged.get(node), Some(&(key.generation, branch.tree)));
+                self.proved(branch.tree, evidence, required);
+            }
+            Effect::Measure { stage, .. } => self.gated(before, &key.node, stage),
+            _ => {}
+        }
+    }
+
+    fn tag(&self, node: &Node, intent: Intent) -> u32 {
+        self.answers.get(&(node.clone(), intent)).copied().unwrap_or(0) + 1
+    }
+
+    fn asks(&self, before: &SessionState, node: &Node, intent: Intent, attempt: u32, prompt: BlobId) {
+        assert_eq!(attempt, self.tag(node, intent), "the tag line's number");
+        assert_eq!(Some(&prompt), self.prompts.get(node), "a repeat sends the same bytes");
+        if node.is_some() {
+            assert!(self.approved, "a node was paid for before the plan was approved");
+        }
+        // Before the first paid call, every root that can be measured has been.
+        let found = before.found.as_ref().unwrap();
+        if found.repo_mode == RepoMode::Existing && self.committed.is_empty() && node.is_none() {
+            for root in before.probed.iter().flatten().filter(|root| root.missing.is_empty()) {
+                let looked = |(tree, stage, _): &(TreeId, StageId, bool)| {
+                    *tree == found.base.id && stage.root == root.root.dir && stage.plugin == root.root.plugin
+                };
+                assert!(self.seen.values().any(looked), "{:?} was not measured", root.root);
+            }
+        }
+    }
+
+    /// Every required stage looked at this very tree, found no error, and is known to see.
+    fn proved(&self, tree: TreeId, evidence: &[BlobId], required: &[StageId]) {
+        assert!(!required.is_empty());
+        for stage in required {
+            let proof = evidence.iter().filter_map(|blob| self.seen.get(blob));
+            let clean = proof.filter(|(on, by, clean)| *on == tree && by == stage && *clean).count();
+            assert_eq!(clean, 1, "{stage:?} does not prove the tree");
+            let sees = stage.kind == StageKind::Structure || self.calibrated.contains(&stage_key(stage));
+            assert!(sees, "{stage:?} was never shown to see");
+        }
+    }
+
+    /// Tests are not run on a root that does not compile.
+    fn gated(&self, before: &SessionState, node: &Node, stage: &StageId) {
+        let Some(node) = node.as_ref().and_then(|id| before.nodes.get(id)) else { return };
+        let perspt_core::state::Work::Verifying(candidate) = &node.work else { panic!("not verifying") };
+        let earlier = candidate.readings.iter().filter(|reading| {
+            let gate = matches!(reading.stage.kind, StageKind::Syntax | StageKind::Build);
+            gate && reading.stage.root == stage.root && reading.stage.plugin == stage.plugin
+        });
+        assert!(earlier.into_iter().all(|reading| reading.status == Status::Measured && reading.errors == 0));
+        assert!(candidate.readings.iter().all(|reading| reading.stage != *stage), "measured twice");
+    }
+
+    fn end(&mut self, id: EffectId, outcome: &Ended) {
+        assert!(self.ended.insert(id), "an effect ended twice");
+        let (key, effect) = self.started[&id].clone();
+        match outcome {
+            Ended::Answered { .. } => {
+                let Effect::Ask { intent, .. } = effect else { panic!("{effect:?}") };
+                *self.answers.entry((key.node, intent)).or_default() += 1;
+            }
+            Ended::AskFailed { next: AskNext::Malformed, .. } => {
+                *self.spoiled.entry(key.node).or_default() += 1;
+            }
+            Ended::Assembled { prompt, .. } => {
+                self.prompts.insert(key.node, *prompt);
+            }
+            Ended::Measured { reading, .. } => {
+                let clean = reading.status == Status::Measured && reading.errors == 0;
+                self.seen.insert(reading.blob, (reading.tree, reading.stage.clone(), clean));
+            }
+            Ended::Calibrated { verdict: Calibration::Sees(_) | Calibration::Remembered, .. } => {
+                let Effect::Calibrate { stage, .. } = effect else { panic!("{effect:?}") };
+                self.calibrated.insert(stage_key(&stage));
+            }
+            Ended::Calibrated { verdict: Calibration::Blind(_), .. } => {
+                let Effect::Calibrate { stage, .. } = effect else { panic!("{effect:?}") };
+                // What a blind sensor called clean is not known to be.
+                self.seen.values_mut().filter(|(_, by, _)| *by == stage).for_each(|seen| seen.2 = false);
+            }
+            Ended::Decided { answer: Decision::Yes, .. } => self.approved = true,
+            Ended::Published { commit, .. } => {
+                assert_eq!(self.judged.get(&commit.node), Some(&(key.generation, commit.tree)));
+                assert!(self.committed.insert(commit.node.clone()), "committed twice");
+            }
+            _ => {}
+        }
+    }
+
+    /// What must hold after every event.
+    fn counts(&self, state: &SessionState) {
+        let settings = state.settings();
+        let account = state.account;
+        let taken = account.used.plus(account.reserved);
+        assert!(taken.steps <= settings.limits.steps.max(self.widest.steps));
+        assert!(taken.tokens <= settings.limits.tokens.saturating_add(self.widest.tokens));
+        let open: BTreeSet<EffectId> =
+            self.started.keys().filter(|id| !self.ended.contains(id)).copied().collect();
+        assert_eq!(open, state.in_flight.keys().copied().collect());
+        if open.is_empty() {
+            assert_eq!(account.reserved, Spend::default());
+        }
+        for (id, node) in &state.nodes {
+            let answered: u32 =
+                self.answers.iter().filter(|((by, _), _)| by.as_ref() == Some(id)).map(|(_, n)| n).sum();
+            let spoiled = self.spoiled.get(&Some(id.clone())).copied().unwrap_or(0);
+            assert_eq!(node.answers_used(), answered + spoiled);
+            assert!(answered + spoiled <= settings.answers, "{id} had more answers than it may");
+            let failures = self.failures.get(id).copied().unwrap_or(0);
+            assert_eq!(node.corrections, failures);
+            assert!(failures <= settings.corrections + 1);
+            assert_eq!(node.end == Some(NodeEnd::Committed), self.committed.contains(id));
+        }
+        let asked: u32 =
+            self.answers.iter().filter(|((by, _), _)| by.is_none()).map(|(_, count)| count).sum();
+        let spoiled = self.spoiled.get(&None).copied().unwrap_or(0);
+        assert!(asked + spoiled <= settings.plan_tries, "the architect had more answers than it may");
+    }
+
+    fn at_end(&self, reason: EndReason, state: &SessionState) {
+        assert_eq!(reason == EndReason::Aborted, self.stop == Stop::Abort);
+        if self.stop == Stop::Abort {
+            assert_eq!(outcome(reason, &state.node_ends(), Default::default()), Outcome::Interrupted);
+            assert_eq!(Outcome::Interrupted.exit_code(), 130);
+        }
+        let lost = |id: &NodeId| {
+            matches!(state.nodes[id].end, Some(NodeEnd::Escalated | NodeEnd::Blocked))
+        };
+        for node in state.nodes.values() {
+            let cut_off = node.spec.dependencies.iter().any(lost);
+            if reason == EndReason::NodesClosed {
+                assert!(node.end.is_some(), "{} is open", node.spec.id);
+                assert_eq!(node.end == Some(NodeEnd::Blocked), cut_off, "{}", node.spec.id);
+            }
+            if node.end == Some(NodeEnd::Blocked) {
+                assert!(cut_off && !self.answers.keys().any(|(by, _)| by.as_ref() == Some(&node.spec.id)));
+            }
+        }
+    }
+
+    /// What must hold of the two questions the loop asks, at any moment.
+    pub fn looks(&self, state: &SessionState, now: Millis) {
+        let wanted = state.wanted(now);
+        assert_eq!(wanted, state.wanted(now));
+        assert_eq!(state.due(now), state.due(now));
+        assert!(wanted.keys().all(|id| !self.ended.contains(id)), "an ended effect is wanted again");
+        let new = wanted.keys().filter(|id| !state.in_flight.contains_key(id)).count();
+        assert!(new <= 1 && (new == 0 || state.in_flight.is_empty()));
+        if state.end.is_some() {
+            assert!(wanted.is_empty() && state.due(now).is_none(), "something goes on after the end");
+        }
+        if state.due(now).is_some() || state.stop != Stop::No {
+            assert_eq!(new, 0);
+        }
+        for (id, flight) in &state.in_flight {
+            if matches!(flight.effect, Effect::Publish { .. }) {
+                assert!(wanted.contains_key(id), "a started publish is no longer wanted");
+            }
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! The points of a session at which a test can look, act or end the process: wrappers around the ports of the
+//! loop. The product has no hook for this.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::Poll;
+
+use perspt_agent::AgentError;
+use perspt_agent::ports::{Act, Acted, BoxFuture, Journal};
+use perspt_core::effect::Effect;
+use perspt_core::event::{Ended, Event, Trouble};
+use perspt_core::ids::{EffectId, Millis, NodeId};
+use perspt_core::state::{SessionState, Wanted};
+use perspt_sandbox::Cancel;
+use perspt_store::Stamp;
+
+/// A moment of a session.
+#[derive(Debug)]
+pub enum Point<'a> {
+    /// The event is not in the log yet.
+    BeforeAppend(&'a Event),
+    /// It is.
+    AfterAppend(&'a Event),
+    /// The effect's start is recorded and nothing of it was done.
+    BeforeAct(&'a Wanted),
+    /// The effect waits for the first time: for a process or for the network. Others have no such point.
+    DuringAct(&'a Wanted),
+    /// The effect is done and its outcome is not recorded.
+    AfterAct(&'a Wanted, &'a Acted),
+    /// The outcome is recorded and the actor was not told.
+    BeforeTold(&'a Effect),
+    /// The actor was told.
+    AfterTold(&'a Effect),
+}
+
+impl Point<'_> {
+    /// The effect that is about to be carried out for this node, if that is what the point is.
+    pub fn before(&self, node: &str) -> Option<&Effect> {
+        match self {
+            Point::BeforeAct(wanted) if wanted.key.node == Some(NodeId::from(node)) => Some(&wanted.effect),
+            _ => None,
+        }
+    }
+
+    /// Whether a publication of this node is about to be carried out.
+    pub fn before_publish(&self, node: &str) -> bool {
+        matches!(self.before(node), Some(Effect::Publish { .. }))
+    }
+}
+
+/// Who is told of every point.
+pub trait Watch: Send + Sync {
+    /// The session is at this point.
+    fn at(&self, point: &Point<'_>);
+}
+
+impl<F: Fn(&Point<'_>) + Send + Sync> Watch for F {
+    fn at(&self, point: &Point<'_>) {
+        self(point);
+    }
+}
+
+/// A journal that tells of its appends.
+pub(super) struct WatchedJournal<'a> {
+    pub(super) inner: &'a mut dyn Journal,
+    pub(super) watch: Arc<dyn Watch>,
+}
+
+impl Journal for WatchedJournal<'_> {
+    fn append(&mut self, at: Millis, event: &Event) -> Result<Stamp, AgentError> {
+        self.watch.at(&Point::BeforeAppend(event));
+        let stamp = self.inner.append(at, event)?;
+        self.watch.at(&Point::AfterAppend(event));
+        Ok(stamp)
+    }
+}
+
+/// An actor that tells of its effects.
+pub(super) struct WatchedAct {
+    pub(super) inner: Arc<dyn Act>,
+    pub(super) watch: Arc<dyn Watch>,
+}
+
+impl Act for WatchedAct {
+    fn ready(&self, effect: &Effect, state: &SessionState) -> Result<(), Trouble> {
+        self.inner.ready(effect, state)
+    }
+
+    fn act(
+        self: Arc<Self>,
+        id: EffectId,
+        wanted: Wanted,
+        state: Arc<SessionState>,
+        cancel: Cancel,
+    ) -> BoxFuture<'static, Acted> {
+        Box::pin(async move {
+            self.watch.at(&Point::BeforeAct(&wanted));
+            let mut inner = self.inner.clone().act(id, wanted.clone(), state, cancel);
+            let mut waited = false;
+            let acted = std::future::poll_fn(|context| {
+                let polled = Pin::new(&mut inner).poll(context);
+                if matches!(polled, Poll::Pending) && !waited {
+                    waited = true;
+                    self.watch.at(&Point::DuringAct(&wanted));
+                }
+                polled
+            })
+            .await;
+            self.watch.at(&Point::AfterAct(&wanted, &acted));
+            acted
+        })
+    }
+
+    fn recorded(&self, effect: &Effect, outcome: &Ended) -> Result<(), AgentError> {
+        self.watch.at(&Point::BeforeTold(effect));
+        self.inner.recorded(effect, outcome)?;
+        self.watch.at(&Point::AfterTold(effect));
+        Ok(())
+    }
+}

@@ -1,0 +1,273 @@
+//! A toy language: a plugin as a real one is, over a compiler (`toyc`, a binary of this crate) that takes a few
+//! milliseconds. Whatever a stage of the agent can meet, a toy project can be made to show.
+//!
+//! See `toyc` for the language. `toy.mod` is the manifest, `toy.lock` the lock file, `main.toy` the support
+//! file, `tests/` and `*_test.toy` hold tests, and `toy.run` decides how evidence is gathered.
+
+mod read;
+mod structure;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use perspt_core::path::RelPath;
+use perspt_core::reading::{PluginName, Reading, StageKind};
+use perspt_core::residual::Residual;
+use perspt_core::stage::{Profile, Root, Stage, Step, StepOutput, Streams};
+use perspt_lang::plugin::{
+    Expect, Files, Machine, NoTool, Plant, Plugin, Probe, ReadContext, ToolState, Tools, Touch,
+};
+
+/// The plugin's name.
+pub const NAME: &str = "toy";
+
+const TOOL: &str = "toyc";
+const INSTALL: &str = "build perspt-testkit";
+const REPORT: &str = "{tmp}/toy-report";
+const DEPS: &str = "{build}/toy-deps";
+
+/// What is wrong with the tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Flaw {
+    /// Nothing.
+    #[default]
+    None,
+    /// Its stages say that all is well without looking; its probe works.
+    Blind,
+    /// Its test stage alone does not look.
+    BlindTests,
+    /// It never answers.
+    Hangs,
+}
+
+/// The toy language over a compiler at some path.
+#[derive(Debug, Clone)]
+pub struct Toy {
+    program: String,
+    flaw: Flaw,
+}
+
+impl Toy {
+    /// The language over this compiler. It is given back for the life of the process, as plugins are.
+    pub fn plugin(toyc: &Path, flaw: Flaw) -> &'static dyn Plugin {
+        Box::leak(Box::new(Toy { program: toyc.to_string_lossy().into_owned(), flaw }))
+    }
+
+    fn step(&self, name: &str, arguments: &[&str], cwd: &RelPath, blind: Option<&str>) -> Step {
+        let hang = (self.flaw == Flaw::Hangs).then_some("--hang");
+        let words = std::iter::once(self.program.as_str()).chain(arguments.iter().copied());
+        Step {
+            name: name.to_owned(),
+            argv: words.chain(blind).chain(hang).map(str::to_owned).collect(),
+            cwd: cwd.clone(),
+            env: BTreeMap::new(),
+            profile: Profile::Build,
+            build_writes: Vec::new(),
+            streams: Streams::Apart,
+            reports: Vec::new(),
+        }
+    }
+
+    fn stage_steps(&self, kind: StageKind, cwd: &RelPath) -> Vec<Step> {
+        let blind = match (self.flaw, kind) {
+            (Flaw::Blind, _) | (Flaw::BlindTests, StageKind::Test) => Some("--blind"),
+            (Flaw::None | Flaw::Hangs | Flaw::BlindTests, _) => None,
+        };
+        let confined = |step: Step| Step { profile: Profile::Test, ..step };
+        match kind {
+            StageKind::Test => {
+                let run = ["test", "--deps", DEPS, "--report", REPORT];
+                vec![
+                    confined(self.step("list", &["list", "--deps", DEPS], cwd, blind)),
+                    Step {
+                        reports: vec![REPORT.to_owned()],
+                        ..confined(self.step("run", &run, cwd, blind))
+                    },
+                ]
+            }
+            StageKind::Build | StageKind::Syntax | StageKind::Structure => {
+                vec![self.step("check", &["check", "--deps", DEPS], cwd, blind)]
+            }
+        }
+    }
+}
+
+fn is_source(path: &RelPath) -> bool {
+    path.extension() == Some("toy")
+}
+
+fn is_test_file(path: &RelPath) -> bool {
+    is_source(path)
+        && (path.name().ends_with("_test.toy") || path.ancestors().any(|folder| folder.name() == "tests"))
+}
+
+fn has_tests(files: &dyn Files, dir: &RelPath) -> bool {
+    let mut sources = files.tree().entries.keys().filter(|path| is_source(path) && path.is_within(dir));
+    sources.any(|path| files.text(path).is_some_and(|text| !structure::tests(&text).is_empty()))
+}
+
+impl Plugin for Toy {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    /// A root is an outermost `toy.mod`; those below it are its packages.
+    fn roots(&self, files: &dyn Files) -> Vec<Root> {
+        let manifests = files.tree().entries.keys().filter(|path| self.is_manifest(path));
+        let mut roots: Vec<Root> = Vec::new();
+        for dir in manifests.filter_map(RelPath::parent) {
+            match roots.iter_mut().find(|root| dir.is_within(&root.dir)) {
+                Some(root) => root.packages.push(dir),
+                None => roots.push(Root {
+                    has_tests: has_tests(files, &dir),
+                    plugin: PluginName(NAME.to_owned()),
+                    packages: vec![dir.clone()],
+                    dir,
+                }),
+            }
+        }
+        roots
+    }
+
+    fn named_in(&self, task: &str) -> bool {
+        task.split(|c: char| !c.is_alphanumeric()).any(|word| word == NAME)
+    }
+
+    fn is_manifest(&self, path: &RelPath) -> bool {
+        path.name() == "toy.mod"
+    }
+
+    fn is_source(&self, path: &RelPath) -> bool {
+        is_source(path)
+    }
+
+    fn is_test_file(&self, path: &RelPath) -> bool {
+        is_test_file(path)
+    }
+
+    fn is_lockfile(&self, path: &RelPath) -> bool {
+        path.name() == "toy.lock"
+    }
+
+    fn is_support_file(&self, path: &RelPath) -> bool {
+        ["main.toy", "toy.mod"].contains(&path.name())
+    }
+
+    fn decides_evidence(&self, path: &RelPath) -> bool {
+        path.name() == "toy.run"
+    }
+
+    fn assets(&self) -> &'static [(&'static str, &'static str)] {
+        &[("toy-note", "laid down outside the tree\n")]
+    }
+
+    /// A project of two tests, one that passes and one that fails.
+    fn probes(&self, _machine: &Machine) -> Vec<Probe> {
+        let here = RelPath::root();
+        let two = "test passes: 1 == 1\ntest fails: 1 == 2\n";
+        let files = [("toy.mod", ""), ("two_test.toy", two)];
+        vec![Probe {
+            tool: TOOL.to_owned(),
+            files: files.into_iter().map(|(name, text)| (name.to_owned(), text.to_owned())).collect(),
+            steps: vec![
+                self.step("version", &["--version"], &here, None),
+                self.step("run", &["test"], &here, None),
+            ],
+        }]
+    }
+
+    fn read_probe(&self, _probe: &Probe, outputs: &[StepOutput]) -> ToolState {
+        read::probe(outputs, INSTALL)
+    }
+
+    fn stages(
+        &self,
+        root: &Root,
+        _files: &dyn Files,
+        _machine: &Machine,
+        tools: &Tools,
+    ) -> Vec<Result<Stage, NoTool>> {
+        let stage = |(kind, tool): (StageKind, &str)| match tools.get(TOOL) {
+            Some(ToolState::Works { .. }) => {
+                let steps = self.stage_steps(kind, &root.dir);
+                Ok(Stage { kind, tool: tool.to_owned(), required: true, steps })
+            }
+            Some(ToolState::Missing { why, install } | ToolState::Broken { why, install }) => Err(NoTool {
+                stage: kind,
+                tool: TOOL.to_owned(),
+                why: why.clone(),
+                install: install.clone(),
+            }),
+            None => Err(NoTool {
+                stage: kind,
+                tool: TOOL.to_owned(),
+                why: "it was not probed".to_owned(),
+                install: INSTALL.to_owned(),
+            }),
+        };
+        [(StageKind::Build, "toyc check"), (StageKind::Test, "toyc test")].map(stage).into()
+    }
+
+    fn fetch(&self, root: &Root, files: &dyn Files) -> Option<Step> {
+        let manifest = files.text(&root.dir.join("toy.mod").ok()?)?;
+        manifest.lines().any(|line| line.starts_with("dep ")).then(|| Step {
+            profile: Profile::Fetch,
+            ..self.step("fetch", &["fetch", "--deps", DEPS], &root.dir, None)
+        })
+    }
+
+    fn prepare(&self, root: &Root, _files: &dyn Files) -> Option<Step> {
+        Some(self.step("lock", &["lock"], &root.dir, None))
+    }
+
+    fn late_reports(&self, _stage: &Stage, _output: &StepOutput) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn read(&self, stage: &Stage, outputs: &[StepOutput], context: &ReadContext<'_>) -> Reading {
+        read::stage(stage, outputs, context, REPORT)
+    }
+
+    fn plants(&self, stage: StageKind, root: &Root, files: &dyn Files) -> Vec<Plant> {
+        let broken = |what: &str, expect: Expect| {
+            let paths = files.tree().entries.keys();
+            let sources = paths.filter(|path| is_source(path) && path.is_within(&root.dir));
+            let writes: BTreeMap<RelPath, String> = sources
+                .filter(|path| !is_test_file(path))
+                .filter_map(|path| {
+                    Some((path.clone(), format!("{}\nlet planted = nothing\n", files.text(path)?)))
+                })
+                .collect();
+            let what = what.to_owned();
+            (!writes.is_empty()).then_some(Plant { what, writes, expect })
+        };
+        let planted = root.dir.join("tests/planted.toy").ok().map(|path| Plant {
+            what: "a failing test".to_owned(),
+            writes: BTreeMap::from([(path, "test planted: 1 == 2\n".to_owned())]),
+            expect: Expect::TestFails("planted".to_owned()),
+        });
+        let plants = match stage {
+            StageKind::Build => [broken("an unknown name", Expect::Red), None],
+            StageKind::Test => [planted, broken("every module broken", Expect::SomeTestTurnsRed)],
+            StageKind::Structure | StageKind::Syntax => [None, None],
+        };
+        plants.into_iter().flatten().collect()
+    }
+
+    fn structure(&self, touch: &Touch<'_>) -> Vec<Residual> {
+        structure::structure(touch)
+    }
+
+    fn environment_fault(&self, reading: &Reading, _files: &dyn Files) -> Option<String> {
+        let missing = reading.residuals.iter().find(|residual| residual.class == "dependency-missing")?;
+        Some(missing.message.clone())
+    }
+
+    fn correction_fragment(&self) -> &'static str {
+        "In toy a name must be defined on a line before it is used."
+    }
+
+    fn layout_hint(&self) -> &'static str {
+        "A toy project has toy.mod and .toy files; tests are lines that begin with `test`."
+    }
+}

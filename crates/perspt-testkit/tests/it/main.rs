@@ -1,0 +1,7 @@
+//! Whole sessions: the real loop, store, runner and plugins, in a toy language and in real ones, with a scripted
+//! model over HTTP.
+// In a test a panic is the report.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
+
+mod crash;
+mod support;
