@@ -61,8 +61,11 @@ pub struct Config {
     pub has_key: bool,
 }
 
-/// A key of the configuration: its name, how its built-in value reads.
-const KEYS: &[(&str, fn(&Settings) -> String)] = &[
+/// How the built-in value of a key reads.
+type BuiltIn = fn(&Settings) -> String;
+
+/// The keys of the configuration.
+const KEYS: &[(&str, BuiltIn)] = &[
     ("model", |_| DEFAULT_MODEL.to_owned()),
     ("base_url", |_| DEFAULT_BASE_URL.to_owned()),
     ("max_steps", |settings| settings.limits.steps.to_string()),

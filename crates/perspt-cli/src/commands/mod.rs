@@ -33,18 +33,18 @@ pub fn run(args: Args) -> Result<u8, Failure> {
 
 /// The view a session is shown with.
 enum Shown {
-    Lines(Lines),
+    Lines(Box<Lines>),
     Json(Json),
 }
 
 impl Shown {
     fn new(json: bool) -> Shown {
-        if json { Shown::Json(Json) } else { Shown::Lines(Lines::default()) }
+        if json { Shown::Json(Json) } else { Shown::Lines(Box::default()) }
     }
 
     fn view(&mut self) -> &mut dyn View {
         match self {
-            Shown::Lines(lines) => lines,
+            Shown::Lines(lines) => lines.as_mut(),
             Shown::Json(json) => json,
         }
     }

@@ -3,7 +3,7 @@
 use perspt_agent::ports::View;
 use perspt_core::effect::{Effect, Intent};
 use perspt_core::energy::ReadingSummary;
-use perspt_core::event::{AskNext, Calibration, Certificate, Closed, Ended, Event, RepoMode, Verdict};
+use perspt_core::event::{AskNext, Calibration, Certificate, Closed, Ended, Event, RepoMode};
 use perspt_core::ids::{EffectId, Millis, NodeId};
 use perspt_core::outcome::NodeEnd;
 use perspt_core::plan::OpenScope;
@@ -51,18 +51,13 @@ impl View for Lines {
             Event::PlanAdopted { nodes, source, .. } => {
                 plan_lines(state, *nodes, &format!("{source:?}").to_lowercase())
             }
-            Event::AttemptJudged { stages, energy, threshold, verdict, reason, .. } => {
+            Event::AttemptJudged { stages, energy, threshold, .. } => {
                 let roots =
                     stages.iter().map(|stage| &stage.stage.root).collect::<std::collections::BTreeSet<_>>();
                 let fields: Vec<String> =
                     stages.iter().map(|stage| verdict_field(stage, roots.len() > 1)).collect();
                 out::line(&format!("VERIFY {}", fields.join(" ")));
                 out::line(&format!("ENERGY {}", energy_fields(energy, stages, *threshold)));
-                if *verdict != Verdict::Stable {
-                    let kept = if *verdict == Verdict::Discarded { " kept=best-before" } else { "" };
-                    let reason = reason.as_deref().unwrap_or("not stable");
-                    out::line(&format!("RETRY class=correction reason={}{kept}", value(reason)));
-                }
             }
             Event::NodeClosed { node, end } => match end {
                 Closed::Escalated { certificate } => escalate_lines(node, certificate),
@@ -120,6 +115,15 @@ fn node_line(node: Option<&NodeId>, effect: &Effect, state: &SessionState) {
             out::line(&format!("NODE id={} goal={}{again}", node.spec.id, value(&node.spec.goal)));
         }
         Intent::Correction | Intent::Retarget | Intent::Malformed => {
+            if let Some(failure) = &node.failure {
+                let kept =
+                    if node.discarded && *intent == Intent::Correction { " kept=best-before" } else { "" };
+                out::line(&format!(
+                    "RETRY class={} reason={}{kept}",
+                    failure.class.as_str(),
+                    value(&failure.reason)
+                ));
+            }
             out::line(&format!("NODE id={} retry={}", node.spec.id, node.attempts));
         }
         Intent::ArchitectExisting | Intent::ArchitectGreenfield => {}
@@ -174,10 +178,6 @@ fn ended(begun: Option<&InFlight>, outcome: &Ended, state: &SessionState) {
         Ended::PlanParsed { proposed: None, diagnostics, .. } => {
             let reason = diagnostics.first().map_or("the plan cannot be used", String::as_str);
             out::line(&format!("RETRY class=plan reason={}", value(reason)));
-        }
-        Ended::BundleParsed { retry: Some(class), violations, .. } => {
-            let reason = violations.first().map_or("the answer cannot be used", String::as_str);
-            out::line(&format!("RETRY class={} reason={}", class.as_str(), value(reason)));
         }
         Ended::LaidOut { diff, .. } => out::line(&format!("DIFF {}", diff_fields(diff))),
         Ended::Published { commit, .. } => {

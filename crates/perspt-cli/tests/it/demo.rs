@@ -6,7 +6,7 @@ fn runs(language: &str) {
     let mut world = World::empty();
     let tmp = world.base().join("tmp");
     std::fs::create_dir(&tmp).unwrap();
-    world.set("TMPDIR", &tmp.to_string_lossy().into_owned());
+    world.set("TMPDIR", &tmp.to_string_lossy());
     let ran = world
         .perspt(&["demo", "--lang", language])
         .expect(0)

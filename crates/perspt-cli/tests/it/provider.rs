@@ -144,7 +144,11 @@ fn the_key_is_sent_to_the_provider_and_seen_nowhere_else() {
     );
     for path in walk(&world.home()) {
         let bytes = std::fs::read(&path).unwrap();
-        assert!(!bytes.windows(9).any(|window| window == b"sk-secret"), "the key is in {}", path.display());
+        assert!(
+            !bytes.windows(key.len()).any(|window| window == key.as_bytes()),
+            "the key is in {}",
+            path.display()
+        );
     }
     world.perspt(&["config", "--show"]).expect(0).never_says("sk-secret");
     world.perspt(&["doctor"]).expect(0).never_says("sk-secret");

@@ -72,8 +72,8 @@ impl World {
             fs::create_dir(base.path().join(folder)).unwrap();
         }
         let mut world = World { base, server: None, env: BTreeMap::new() };
-        world.set("PERSPT_HOME", &world.home().to_string_lossy().into_owned());
-        world.set("HOME", &world.base.path().join("user").to_string_lossy().into_owned());
+        world.set("PERSPT_HOME", &world.home().to_string_lossy());
+        world.set("HOME", &world.base.path().join("user").to_string_lossy());
         world.set("PERSPT_BACKOFF_MS", "1");
         for (name, folder) in [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup"), ("PYENV_ROOT", ".pyenv")]
         {

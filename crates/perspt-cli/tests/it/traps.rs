@@ -13,7 +13,7 @@ fn a_build_of_another_tree_is_never_taken_for_this_one() {
     let right = World::rust().serve(planned(Language::Rust, |_| solution(Language::Rust)));
     right.agent("add a mul function").expect(0);
     let mut wrong = World::rust().serve(planned(Language::Rust, |_| attempt(Language::Rust, "a + b")));
-    wrong.set("PERSPT_HOME", &right.home().to_string_lossy().into_owned());
+    wrong.set("PERSPT_HOME", &right.home().to_string_lossy());
     wrong.agent("add a mul function").expect(4).says("cargo-test=fail");
 }
 
