@@ -31,8 +31,8 @@ impl Scope<'_> {
 
     fn is_foreign(&self, file: Option<&RelPath>) -> bool {
         let Some(home) = file.and_then(|file| self.package_of(file)) else { return false };
-        let mut mine = self.files.iter().filter_map(|file| self.package_of(file)).peekable();
-        mine.peek().is_some() && mine.all(|package| package != home)
+        let mut mine = self.files.iter().filter_map(|file| self.package_of(file));
+        !self.files.is_empty() && mine.all(|package| package != home)
     }
 }
 

@@ -155,8 +155,7 @@ fn take(folder: &Path, below: &str, found: &mut BTreeMap<String, Shape>) -> io::
 /// have ended and are not yet collected carry neither.
 pub fn processes_with(word: &str) -> usize {
     let carries = |process: &Path, file: &str| {
-        fs::read(process.join(file))
-            .is_ok_and(|bytes| bytes.windows(word.len()).any(|part| part == word.as_bytes()))
+        fs::read(process.join(file)).is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains(word))
     };
     let own = std::process::id().to_string();
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();

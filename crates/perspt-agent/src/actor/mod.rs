@@ -144,10 +144,10 @@ impl Actor {
         Ok(Ended::Decided { answer, by })
     }
 
-    fn outcome_of(&self, halt: Halt) -> Ended {
+    fn outcome_of(&self, halt: Halt, state: &SessionState) -> Ended {
         match halt {
             Halt::Cancelled => Ended::Cancelled,
-            Halt::BaseMoved => match self.moved_head() {
+            Halt::BaseMoved => match self.moved_head(state) {
                 Ok(outcome) => outcome,
                 Err(error) => Ended::Broke { trouble: trouble(&error) },
             },
@@ -176,7 +176,7 @@ impl Act for Actor {
         Box::pin(async move {
             match self.carry_out(id, &wanted, &state, &cancel).await {
                 Ok(acted) => acted,
-                Err(halt) => self.outcome_of(halt).into(),
+                Err(halt) => self.outcome_of(halt, &state).into(),
             }
         })
     }

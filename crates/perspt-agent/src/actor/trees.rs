@@ -5,6 +5,7 @@ use std::sync::PoisonError;
 use perspt_core::effect::{Branch, TreeRef};
 use perspt_core::event::Ended;
 use perspt_core::ids::BlobId;
+use perspt_core::state::SessionState;
 use perspt_core::tree::{Change, Tree};
 use perspt_sandbox::slot::{StatCache, WalkLimits, WalkNote, walk};
 use serde::Serialize;
@@ -104,9 +105,12 @@ impl Actor {
     }
 
     /// The outcome for an effect whose base the user has changed.
-    pub(crate) fn moved_head(&self) -> Result<Ended, AgentError> {
-        let (tree, _) = self.walk_workspace()?;
-        Ok(Ended::BaseMoved { head: self.keep_tree(&tree)?, changed: Vec::new(), more: 1 })
+    pub(crate) fn moved_head(&self, state: &SessionState) -> Result<Ended, AgentError> {
+        let (now, _) = self.walk_workspace()?;
+        match state.head {
+            Some(head) => self.base_moved(&self.tree_of(head)?, &now),
+            None => Ok(Ended::BaseMoved { head: self.keep_tree(&now)?, changed: Vec::new(), more: 1 }),
+        }
     }
 
     /// The outcome for a publication that found the workspace at `now` instead of at `base`.

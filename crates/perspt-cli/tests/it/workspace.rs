@@ -195,9 +195,18 @@ fn an_empty_folder_and_a_task_without_a_language_is_refused_before_anything_is_a
 
 #[test]
 fn a_member_of_a_cargo_workspace_further_up_is_refused_with_its_root() {
-    let world = World::rust();
-    std::fs::write(world.base().join("Cargo.toml"), "[workspace]\nmembers = [\"ws\"]\n").unwrap();
-    world.agent("do it").expect(2).warns("cargo workspace further up");
+    let world = World::empty();
+    world.write("Cargo.toml", "[workspace]\nmembers = [\"member\"]\nexclude = [\"apart\"]\n");
+    for folder in ["member", "apart"] {
+        world.write(
+            &format!("{folder}/Cargo.toml"),
+            "[package]\nname = \"m\"\nversion = \"0.1.0\"\nedition = \"2021\"\n",
+        );
+        world.write(&format!("{folder}/src/lib.rs"), "");
+    }
+    world.perspt(&["agent", "-y", "-w", "member", "do it"]).expect(2).warns("cargo workspace further up");
+    // One that is left out by name is its own project: it gets as far as the model that is not configured.
+    world.perspt(&["agent", "-y", "-w", "apart", "do it"]).expect(2).warns("OPENAI_API_KEY");
 }
 
 #[test]

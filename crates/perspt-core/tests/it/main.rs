@@ -2,7 +2,9 @@
 //! charged to whom, how a session ends.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod babble;
 mod dice;
+mod nonsense;
 mod plausible;
 mod support;
 mod world;

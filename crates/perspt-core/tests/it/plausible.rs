@@ -26,18 +26,11 @@ fn kept_promises(world: &World) {
 }
 
 proptest! {
-    #![proptest_config(cases(250))]
+    #![proptest_config(cases(100))]
 
     #[test]
     fn a_session_keeps_every_promise_whatever_happens(rolls in prop::collection::vec(any::<u16>(), 0..700)) {
         let mut world = World::new(Dice::of(rolls));
-        world.run();
-        kept_promises(&world);
-    }
-
-    #[test]
-    fn misfortune_without_end_does_not_keep_a_session_from_ending(seed in any::<u64>()) {
-        let mut world = World::new(Dice::endless(seed));
         world.run();
         kept_promises(&world);
     }
@@ -93,15 +86,14 @@ fn where_all_goes_well_every_node_is_committed_and_the_session_succeeds() {
     assert_eq!(kinds, expected);
 }
 
-/// A simulation that never meets a case proves nothing about it.
+/// A simulation that never meets a case proves nothing about it: these meet them all.
 #[test]
-fn the_simulated_world_meets_every_kind_of_event_and_end() {
+fn misfortune_without_end_does_not_keep_a_session_from_ending_and_meets_every_case() {
     let mut met: BTreeSet<String> = BTreeSet::new();
-    let mut lengths = vec![];
-    for seed in 0..400 {
+    for seed in 0..160 {
         let mut world = World::new(Dice::endless(seed));
         world.run();
-        lengths.push(world.log.len());
+        kept_promises(&world);
         for event in world.events() {
             met.insert(tag(event, "kind"));
             match event {
@@ -128,8 +120,6 @@ fn the_simulated_world_meets_every_kind_of_event_and_end() {
             }
         }
     }
-    lengths.sort();
-    println!("{lengths:?}");
     let all = "session_started session_resumed tail_cut effect_started effect_ended node_proposed plan_adopted \
         attempt_judged node_closed pause_asked abort_asked session_ended \
         snapshotted unworkable probed fetched laid_out measured calibrated assembled answered ask_failed \

@@ -107,6 +107,9 @@ pub(super) fn resolve(path: &Path) -> Result<OwnedFd, Failed> {
 }
 
 fn open_plainly(path: &Path) -> Result<OwnedFd, Errno> {
+    if !path.is_absolute() {
+        return Err(Errno::INVAL);
+    }
     // Not with NOFOLLOW: that would give a link at the end of the path instead of refusing it.
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     rustix::fs::openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
@@ -115,6 +118,7 @@ fn open_plainly(path: &Path) -> Result<OwnedFd, Errno> {
 fn words(error: Errno) -> String {
     match error {
         Errno::LOOP => "it passes through a symbolic link".to_owned(),
+        Errno::INVAL => "it is not an absolute path".to_owned(),
         error => error.to_string(),
     }
 }

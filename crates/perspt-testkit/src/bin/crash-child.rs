@@ -1,5 +1,4 @@
-//! A session that ends without warning: run by the crash tests with one JSON argument, a [`Config`]. With the
-//! word `__box` as its first argument it is the sandbox's helper.
+//! A session that ends without warning: run by the crash tests with one JSON argument, a [`Config`].
 //!
 //! It counts the points of the session and the calls that change the disk, and kills itself at the one it was
 //! told. If it comes to its end it prints a [`Told`].
@@ -15,21 +14,18 @@ use perspt_core::effect::Effect;
 use perspt_core::event::SessionResumed;
 use perspt_core::ids::Millis;
 use perspt_core::state::SessionState;
+use perspt_sandbox::Allowed;
 use perspt_store::{Home, RealDisk, StoreError};
 use perspt_testkit::clock::{START, TickClock};
 use perspt_testkit::disk::Watched;
-use perspt_testkit::session::child::{BOX, Config, Ended, Kill, Language, Mode, Told, tool_homes};
+use perspt_testkit::session::child::{Config, Confine, Ended, Kill, Language, Mode, Told, tool_homes};
 use perspt_testkit::session::{Answers, Point, Rig};
 use perspt_testkit::toy::{Flaw, Toy};
 use rustix::process::{Signal, getpid, kill_process};
 
 fn main() {
-    let mut arguments = std::env::args().skip(1);
-    let first = arguments.next().unwrap_or_default();
-    if first == BOX {
-        std::process::exit(perspt_sandbox::helper_main());
-    }
-    let config: Config = serde_json::from_str(&first).expect("a config");
+    let argument = std::env::args().nth(1).expect("one argument");
+    let config: Config = serde_json::from_str(&argument).expect("a config");
     let told = play(&config);
     println!("{}", serde_json::to_string(&told).expect("plain data"));
 }
@@ -101,9 +97,10 @@ fn rig(config: &Config, steps: Arc<Counter>) -> Rig {
         }
     });
     let home = Home::open(config.home.clone(), Arc::new(disk)).expect("a home");
-    let program = std::env::current_exe().expect("this program");
-    let helper = (program, vec![BOX.to_owned(), config.mark.clone()]);
-    let mut rig = Rig::new(home, &config.work, &config.mark, helper);
+    let mut rig = Rig::new(home, &config.work, &config.mark, &config.helper);
+    if config.confine == Confine::InPlace {
+        rig.runner = rig.runner.with(Allowed::without_namespaces());
+    }
     match &config.language {
         Language::Toy(toyc) => rig.plugins = vec![Toy::plugin(toyc, Flaw::None)],
         Language::Real => {

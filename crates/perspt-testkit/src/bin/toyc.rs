@@ -9,9 +9,9 @@
 //! ```
 //!
 //! `toy.mod` is the manifest; a line `dep NAME` in it names a dependency. Commands, in the current folder:
-//! `check`, `list`, `test`, `lock` (settles `toy.lock`) and `fetch`. Flags: `--deps DIR` (where fetched
-//! dependencies lie), `--report FILE` (where `test` reports), `--blind` (says that all is well without
-//! looking), `--hang`. Output is lines of fields between tabs; a report ends with `done` and a count.
+//! `check`, `list`, `test`, `lock` (settles `toy.lock`) and `fetch`. Flags: `--blind` (says that all is well
+//! without looking) and `--hang`. `TOY_DEPS` names the folder of fetched dependencies, `TOY_REPORT` the file in
+//! which `test` reports. Output is lines of fields between tabs; a report ends with `done` and a count.
 // A program prints.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
@@ -25,26 +25,23 @@ use std::time::Duration;
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let has = |flag: &str| arguments.iter().any(|one| one == flag);
-    let after = |flag: &str| {
-        let at = arguments.iter().position(|one| one == flag)?;
-        arguments.get(at + 1).map(String::as_str)
-    };
+    let (deps, report) = (std::env::var("TOY_DEPS").ok(), std::env::var("TOY_REPORT").ok());
     if has("--hang") {
         hang();
     }
+    if has("--version") {
+        println!("toyc 1");
+        return;
+    }
     let eyes = if has("--blind") { Eyes::Shut } else { Eyes::Open };
-    let project = Project::read(after("--deps"));
+    let project = Project::read(deps.as_deref());
     let code = match arguments.first().map(String::as_str) {
-        Some("--version") => {
-            println!("toyc 1");
-            0
-        }
         Some("check") if eyes == Eyes::Shut => 0,
         Some("check") => check(&project),
         Some("list") => list(&project, eyes),
-        Some("test") => test(&project, after("--report"), eyes),
+        Some("test") => test(&project, report.as_deref(), eyes),
         Some("lock") => lock(&project),
-        Some("fetch") => fetch(&project, after("--deps")),
+        Some("fetch") => fetch(&project, deps.as_deref()),
         Some(_) | None => {
             eprintln!("usage: toyc --version | check | list | test | lock | fetch");
             2

@@ -6,9 +6,6 @@ use perspt_core::ids::{SessionId, TreeId};
 use perspt_core::outcome::Outcome;
 use serde::{Deserialize, Serialize};
 
-/// The word with which the child is the sandbox's helper.
-pub const BOX: &str = "__box";
-
 /// Where the child ends. Both count from zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kill {
@@ -36,6 +33,15 @@ pub enum Language {
     Real,
 }
 
+/// How the child's commands are confined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Confine {
+    /// By everything the kernel gives.
+    Fully,
+    /// Without namespaces: commands see the slot where it is.
+    InPlace,
+}
+
 /// An edit of the user's, made before a node is published for the first time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Edit {
@@ -54,6 +60,10 @@ pub struct Config {
     pub home: PathBuf,
     /// The workspace.
     pub work: PathBuf,
+    /// The sandbox's helper.
+    pub helper: PathBuf,
+    /// How its commands are confined.
+    pub confine: Confine,
     /// What its commands carry.
     pub mark: String,
     /// Where the model is.

@@ -10,7 +10,7 @@ mod points;
 mod stops;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use perspt_agent::AgentError;
@@ -71,9 +71,9 @@ pub struct Rig {
 }
 
 impl Rig {
-    /// A rig for a workspace, with a clock that ticks by itself, commands that carry `mark`, and a helper that
-    /// is this program with these arguments.
-    pub fn new(home: Home, work: &Path, mark: &str, helper: (PathBuf, Vec<String>)) -> Rig {
+    /// A rig for a workspace, with a clock that ticks by itself, the sandbox's helper at this path, and commands
+    /// (their helpers too) that carry `mark`.
+    pub fn new(home: Home, work: &Path, mark: &str, helper: &Path) -> Rig {
         let path = std::env::var("PATH").unwrap_or_else(|_| "/usr/bin:/bin".to_owned());
         let nobody = Trouble {
             what: "no model can be asked".to_owned(),
@@ -84,7 +84,7 @@ impl Rig {
             home,
             started: started(&session_id(), &work.to_string_lossy(), "do it in toy"),
             plugins: Vec::new(),
-            runner: Runner::new(helper.0, helper.1),
+            runner: Runner::new(helper.to_owned(), vec![mark.to_owned()]),
             env: BTreeMap::from([("PATH".to_owned(), path), (MARK.to_owned(), mark.to_owned())]),
             answers: Answers::None(nobody),
             decision: Decision::Yes,

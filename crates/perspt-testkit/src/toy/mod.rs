@@ -60,7 +60,9 @@ impl Toy {
             name: name.to_owned(),
             argv: words.chain(blind).chain(hang).map(str::to_owned).collect(),
             cwd: cwd.clone(),
-            env: BTreeMap::new(),
+            env: [("TOY_DEPS", DEPS), ("TOY_REPORT", REPORT)]
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .into(),
             profile: Profile::Build,
             build_writes: Vec::new(),
             streams: Streams::Apart,
@@ -76,17 +78,16 @@ impl Toy {
         let confined = |step: Step| Step { profile: Profile::Test, ..step };
         match kind {
             StageKind::Test => {
-                let run = ["test", "--deps", DEPS, "--report", REPORT];
                 vec![
-                    confined(self.step("list", &["list", "--deps", DEPS], cwd, blind)),
+                    confined(self.step("list", &["list"], cwd, blind)),
                     Step {
                         reports: vec![REPORT.to_owned()],
-                        ..confined(self.step("run", &run, cwd, blind))
+                        ..confined(self.step("run", &["test"], cwd, blind))
                     },
                 ]
             }
             StageKind::Build | StageKind::Syntax | StageKind::Structure => {
-                vec![self.step("check", &["check", "--deps", DEPS], cwd, blind)]
+                vec![self.step("check", &["check"], cwd, blind)]
             }
         }
     }
@@ -212,7 +213,7 @@ impl Plugin for Toy {
         let manifest = files.text(&root.dir.join("toy.mod").ok()?)?;
         manifest.lines().any(|line| line.starts_with("dep ")).then(|| Step {
             profile: Profile::Fetch,
-            ..self.step("fetch", &["fetch", "--deps", DEPS], &root.dir, None)
+            ..self.step("fetch", &["fetch"], &root.dir, None)
         })
     }
 

@@ -4,4 +4,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 mod crash;
+mod edits;
+mod hopeless;
+mod plans;
+mod stops;
 mod support;
+mod tools;

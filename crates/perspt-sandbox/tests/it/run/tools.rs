@@ -77,6 +77,22 @@ fn python_s_own_test_runner_works() {
 }
 
 #[test]
+fn pytest_works_where_it_is_installed() {
+    let room = Room::new();
+    if run(&runner(), &room.python("import pytest"), &room.bounds()).end != exited(0) {
+        return;
+    }
+    let test = "import socket\ndef test_one(tmp_path):\n    (tmp_path / 'x').write_text('x')\n    socket.create_server(('127.0.0.1', 0))\n";
+    std::fs::write(room.inside.join("test_one.py"), test).unwrap();
+    let report = room.inside.join("report.xml");
+    let mut spec = room.spec(&[python(), "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junitxml=report.xml"]);
+    spec.reports = vec![report.clone()];
+    let ran = run(&runner(), &spec, &room.bounds());
+    assert_eq!(ran.end, exited(0), "{}", out(&ran));
+    assert!(String::from_utf8_lossy(&ran.reports[&report]).contains("tests=\"1\""));
+}
+
+#[test]
 fn node_runs_workers_and_a_server_where_it_is_installed() {
     let script = r#"
         const { Worker } = require('worker_threads'), http = require('http'), fs = require('fs');

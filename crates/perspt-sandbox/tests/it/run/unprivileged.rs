@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Those that use nothing but what every user can reach.
-const TESTS: [&str; 12] = [
+const TESTS: [&str; 13] = [
     "run::walls::a_write_outside_is_denied_in_every_confined_mode",
     "run::walls::a_write_inside_works_in_every_mode",
     "run::walls::chmod_and_utime_outside_are_denied_in_full_mode_and_named_as_missing_in_the_other",
@@ -18,6 +18,7 @@ const TESTS: [&str; 12] = [
     "run::view::the_tree_is_seen_at_the_workspace_s_path_and_writes_land_in_the_slot",
     "run::view::the_environment_covered_by_the_tree_is_shown_at_its_own_place_read_only",
     "run::ends::exit_codes_and_signals_come_back_as_they_were",
+    "run::ends::many_runs_at_once_do_not_disturb_each_other",
     "run::output::a_background_process_that_keeps_the_output_open_does_not_hold_up_the_run",
     "run::output::merged_streams_keep_the_order_of_writing",
 ];

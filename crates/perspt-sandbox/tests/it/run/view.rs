@@ -136,6 +136,9 @@ fn a_missing_source_or_writable_folder_is_an_error_that_names_it() {
     bounds.writable.push(bound.room.root.join("missing"));
     let error = try_run(&runner(), &bound.room.sh("true"), &bounds).unwrap_err();
     assert!(matches!(&error, SandboxError::SetUp { step, .. } if step.contains("missing")), "{error}");
+    bounds.writable = vec!["tmp".into()];
+    let error = try_run(&runner(), &bound.room.sh("true"), &bounds).unwrap_err();
+    assert!(matches!(&error, SandboxError::SetUp { why, .. } if why.contains("not an absolute")), "{error}");
 }
 
 #[test]

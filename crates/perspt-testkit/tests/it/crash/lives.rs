@@ -9,7 +9,7 @@ use perspt_core::ids::SessionId;
 use perspt_testkit::clock::session_id;
 use perspt_testkit::home::Place;
 use perspt_testkit::server::ScriptedServer;
-use perspt_testkit::session::child::{Config, Ended, Kill, Mode, Told};
+use perspt_testkit::session::child::{Config, Confine, Ended, Kill, Mode, Told};
 
 use super::scripts::Scenario;
 
@@ -20,12 +20,16 @@ pub struct Lives {
 }
 
 impl Lives {
-    pub fn new(scenario: &Scenario) -> Lives {
+    /// The sessions of even numbers run their commands with everything the kernel gives, those of odd numbers
+    /// without namespaces.
+    pub fn new(scenario: &Scenario, number: usize) -> Lives {
         let place = scenario.place();
-        let server = ScriptedServer::start((scenario.table)()).unwrap();
+        let server = ScriptedServer::start(scenario.table()).unwrap();
         let config = Config {
             home: place.home_path(),
             work: place.work(),
+            helper: env!("CARGO_BIN_EXE_box-helper").into(),
+            confine: if number % 2 == 0 { Confine::Fully } else { Confine::InPlace },
             mark: place.mark(),
             base_url: server.base_url(),
             session: session_id(),

@@ -19,16 +19,28 @@ use self::scripts::Scenario;
 /// One way of being killed: in the first life, then in the second, and so on. The last life is left alone.
 type Kills = Vec<Kill>;
 
+/// What becomes of a kill that lies beyond the end of its life.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Beyond {
+    /// It is a mistake of the test.
+    Wrong,
+    /// The session is over, which is as good.
+    Fine,
+}
+
 /// Plays the session with every one of these ways, a few at a time, and says which did not come out right.
-fn play_all(scenario: &Scenario, ways: &[Kills], reference: &check::Reference) {
+fn play_all(scenario: &Scenario, ways: &[Kills], beyond: Beyond, reference: &check::Reference) {
     let next = AtomicUsize::new(0);
     let failed = Mutex::new(Vec::new());
     let workers = std::thread::available_parallelism().map_or(2, usize::from) * 2;
     std::thread::scope(|scope| {
         for _ in 0..workers {
             scope.spawn(|| {
-                while let Some(kills) = ways.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if let Err(why) = play(scenario, kills, reference) {
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(kills) = ways.get(number) else { return };
+                    let mut lives = Lives::new(scenario, number);
+                    if let Err(why) = play(&mut lives, kills, beyond, reference) {
                         failed.lock().unwrap().push(format!("{kills:?}: {why}"));
                     }
                 }
@@ -39,21 +51,26 @@ fn play_all(scenario: &Scenario, ways: &[Kills], reference: &check::Reference) {
     assert!(failed.is_empty(), "{} of {} ways:\n{}", failed.len(), ways.len(), failed.join("\n"));
 }
 
-fn play(scenario: &Scenario, kills: &[Kill], reference: &check::Reference) -> Result<(), String> {
-    let mut lives = Lives::new(scenario);
+fn play(
+    lives: &mut Lives,
+    kills: &[Kill],
+    beyond: Beyond,
+    reference: &check::Reference,
+) -> Result<(), String> {
     for kill in kills {
-        if let Some(told) = lives.live(Some(*kill)) {
-            return Err(format!("it was not killed: {told:?}"));
+        match (lives.live(Some(*kill)), beyond) {
+            (None, _) => check::nothing_runs(lives)?,
+            (Some(told), Beyond::Fine) => return check::right(lives, &told, reference),
+            (Some(told), Beyond::Wrong) => return Err(format!("it was not killed: {told:?}")),
         }
-        check::nothing_runs(&lives)?;
     }
     let told = lives.live(None).ok_or("the last life was cut short")?;
-    check::right(&lives, &told, reference)
+    check::right(lives, &told, reference)
 }
 
 /// The session without any kill: how it comes out, and how many points it has.
 fn undisturbed(scenario: &Scenario) -> (Told, check::Reference) {
-    let mut lives = Lives::new(scenario);
+    let mut lives = Lives::new(scenario, 0);
     let told = lives.live(None).expect("nobody kills it");
     let reference = check::Reference::of(&lives, &told);
     (told, reference)
@@ -68,6 +85,10 @@ impl Dice {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % sides
     }
+
+    fn rolls(&mut self, count: usize, sides: u64) -> Vec<u64> {
+        (0..count).map(|_| self.roll(sides)).collect()
+    }
 }
 
 const SEED: u64 = 20_231_114;
@@ -77,14 +98,69 @@ fn killed_at_any_point_a_session_is_taken_up_and_comes_to_the_same_tree() {
     let scenario = Scenario::toy();
     let (told, reference) = undisturbed(&scenario);
     println!("points={}", told.points);
+    assert!(told.points > 300, "only {} points", told.points);
     let ways: Vec<Kills> = (0..told.points).map(|at| vec![Kill::Point(at)]).collect();
-    play_all(&scenario, &ways, &reference);
+    play_all(&scenario, &ways, Beyond::Wrong, &reference);
+}
+
+/// While a session begins and while it publishes, every call counts; elsewhere a few are taken.
+#[test]
+fn killed_before_any_call_to_the_disk_a_session_comes_to_the_same_tree() {
+    let scenario = Scenario::toy();
+    let (told, reference) = undisturbed(&scenario);
+    let mut steps: Vec<u64> = (0..12).collect();
+    let publishes = told.publishes.iter().filter(|(begun, over)| over > begun);
+    steps.extend(publishes.flat_map(|(begun, over)| *begun..*over));
+    steps.extend(Dice(SEED).rolls(24, told.steps));
+    println!("disk steps={} of {}, seed={SEED}", steps.len(), told.steps);
+    let ways: Vec<Kills> = steps.into_iter().map(|at| vec![Kill::Disk(at)]).collect();
+    play_all(&scenario, &ways, Beyond::Wrong, &reference);
 }
 
 #[test]
-fn an_undisturbed_session_comes_to_its_end() {
+fn killed_again_while_it_is_taken_up_a_session_comes_to_the_same_tree() {
     let scenario = Scenario::toy();
-    let started = std::time::Instant::now();
-    let (told, _) = undisturbed(&scenario);
-    println!("{told:?} {:?}", started.elapsed());
+    let (told, reference) = undisturbed(&scenario);
+    let mut dice = Dice(SEED);
+    println!("double kills=32, seed={SEED}");
+    let ways: Vec<Kills> = (0..32)
+        .map(|n| {
+            let first = Kill::Point(dice.roll(told.points));
+            // The calls to the disk with which a resume begins are as good as points.
+            let second = if n % 2 == 0 { Kill::Disk(dice.roll(16)) } else { Kill::Point(dice.roll(told.points)) };
+            vec![first, second]
+        })
+        .collect();
+    play_all(&scenario, &ways, Beyond::Fine, &reference);
+}
+
+/// Publications interrupted at each of their steps, and then again at a step of finishing them.
+#[test]
+fn killed_again_while_a_publication_is_finished_a_session_comes_to_the_same_tree() {
+    let scenario = Scenario::toy();
+    let (told, reference) = undisturbed(&scenario);
+    let (begun, over) = *told.publishes.last().unwrap();
+    let mut dice = Dice(SEED);
+    let ways: Vec<Kills> =
+        (begun..over).map(|at| vec![Kill::Disk(at), Kill::Disk(dice.roll(over - begun))]).collect();
+    println!("publications killed twice={}, seed={SEED}", ways.len());
+    play_all(&scenario, &ways, Beyond::Fine, &reference);
+}
+
+fn eight_points(scenario: &Scenario) {
+    let (told, reference) = undisturbed(scenario);
+    let points = Dice(SEED).rolls(8, told.points);
+    println!("points={points:?} of {}, seed={SEED}", told.points);
+    let ways: Vec<Kills> = points.into_iter().map(|at| vec![Kill::Point(at)]).collect();
+    play_all(scenario, &ways, Beyond::Wrong, &reference);
+}
+
+#[test]
+fn killed_at_eight_points_a_session_with_cargo_comes_to_the_same_tree() {
+    eight_points(&Scenario::rust());
+}
+
+#[test]
+fn killed_at_eight_points_a_session_with_python_comes_to_the_same_tree() {
+    eight_points(&Scenario::python());
 }

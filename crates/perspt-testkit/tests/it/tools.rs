@@ -1,0 +1,257 @@
+//! Tools that are missing, broken, blind or made to misbehave.
+
+use std::path::Path;
+
+use perspt_core::event::{Calibration, Ended};
+use perspt_core::outcome::{EndReason, Outcome};
+use perspt_core::reading::StageKind;
+use perspt_core::state::{End, SessionState};
+use perspt_testkit::server::Table;
+use perspt_testkit::session::Rig;
+use perspt_testkit::toy::{Flaw, Toy};
+
+use crate::support::{PROJECT, THREE, World, answers, bundle, one_node, plan, script, task, three, write};
+
+/// The session ends degraded before any paid call, with the tree as it was.
+fn degraded(world: &World) -> (SessionState, End) {
+    let before = world.place.picture();
+    let state = world.begin();
+    let end = state.end.clone().unwrap();
+    assert_eq!((end.outcome, end.outcome.exit_code()), (Outcome::DegradedVerification, 6), "{end:?}");
+    assert_eq!((world.server.asks(), world.place.picture()), (0, before));
+    (state, end)
+}
+
+fn calibrations(world: &World) -> Vec<Calibration> {
+    let outcomes = world.outcomes().into_iter();
+    outcomes
+        .filter_map(|(_, outcome)| match outcome {
+            Ended::Calibrated { verdict, .. } => Some(verdict),
+            _ => None,
+        })
+        .collect()
+}
+
+#[test]
+fn a_missing_tool_is_named_and_once_it_is_there_the_session_goes_on() {
+    let table = answers(one_node(THREE), &[("actuator.generate", 1, three("3"))]);
+    let mut world = World::with_tool(PROJECT, table, Path::new("/nowhere/toyc"), Flaw::None);
+    let (_, end) = degraded(&world);
+    let trouble = end.trouble.unwrap();
+    assert!(trouble.what.contains("`toyc`") && trouble.why.contains("does not start"), "{trouble:?}");
+    world.rig.plugins = vec![Toy::plugin(Path::new(env!("CARGO_BIN_EXE_toyc")), Flaw::None)];
+    assert_eq!(world.resume().end.unwrap().outcome, Outcome::Success);
+}
+
+#[test]
+fn a_tool_that_never_answers_is_broken() {
+    let mut world = World::with_flaw(PROJECT, Table::new(), Flaw::Hangs);
+    world.rig.started.settings.probe_timeout_ms = 200;
+    let (_, end) = degraded(&world);
+    assert!(end.trouble.unwrap().why.contains("a timeout"));
+}
+
+#[test]
+fn a_stage_that_does_not_see_a_planted_error_is_no_sensor() {
+    let world = World::with_flaw(PROJECT, Table::new(), Flaw::Blind);
+    let (_, end) = degraded(&world);
+    assert!(end.trouble.unwrap().why.contains("the build stage did not see a planted error"));
+    assert_eq!(calibrations(&world), [Calibration::Blind("an unknown name".to_owned())]);
+}
+
+#[test]
+fn a_test_stage_that_does_not_see_a_planted_failure_is_no_sensor() {
+    let world = World::with_flaw(PROJECT, Table::new(), Flaw::BlindTests);
+    let (_, end) = degraded(&world);
+    assert!(end.trouble.unwrap().why.contains("the test stage did not see a planted error"));
+}
+
+#[test]
+fn an_empty_folder_is_calibrated_before_its_first_green_counts() {
+    let files = ["toy.mod", "main.toy", "tests/main.toy"];
+    let answer = bundle(&[
+        write("toy.mod", ""),
+        write("main.toy", "let one = 1\n"),
+        write("tests/main.toy", "use main\ntest one: one == 1\n"),
+    ]);
+    let world =
+        World::with_flaw(&[], script(plan(&[task("one", &files, &[])]), move |_| answer.clone()), Flaw::Blind);
+    let state = world.begin();
+    assert_eq!(state.end.unwrap().outcome, Outcome::DegradedVerification);
+    assert_eq!(world.place.picture().0.len(), 0, "nothing was committed");
+}
+
+#[test]
+fn what_a_calibration_showed_is_remembered_for_the_next_session() {
+    let table = || answers(one_node(THREE), &[("actuator.generate", 1, three("3"))]);
+    let world = World::new(PROJECT, table());
+    assert_eq!(world.begin().end.unwrap().outcome, Outcome::Success);
+    assert!(matches!(calibrations(&world)[..], [Calibration::Sees(_), Calibration::Sees(_)]));
+    std::fs::remove_file(world.place.work().join("lib/three.toy")).unwrap();
+    std::fs::remove_file(world.place.work().join("tests/three.toy")).unwrap();
+    let second = again(&world);
+    assert_eq!(second.begin().unwrap().end.unwrap().outcome, Outcome::Success);
+    let remembered = second.events().into_iter().filter(|(_, event)| {
+        let text = serde_json::to_string(event).unwrap();
+        text.contains("\"remembered\"")
+    });
+    assert_eq!(remembered.count(), 2);
+}
+
+/// A second session in the same home and workspace.
+fn again(world: &World) -> Rig {
+    let helper = Path::new(env!("CARGO_BIN_EXE_box-helper"));
+    let mut rig = Rig::new(world.place.home(), &world.place.work(), &world.place.mark(), helper);
+    rig.started.session = "second".into();
+    rig.plugins.clone_from(&world.rig.plugins);
+    rig.answers = world.rig.answers.clone();
+    rig
+}
+
+#[test]
+fn a_baseline_that_hangs_is_the_machines_fault() {
+    let mut world = World::new(PROJECT, Table::new());
+    world.place.write("tests/two.toy", "test waits: hang\n");
+    world.rig.started.settings.stage_timeout_ms = 200;
+    let (_, end) = degraded(&world);
+    assert!(end.trouble.unwrap().why.contains("did not end in time"));
+}
+
+#[test]
+fn a_dependency_that_is_nowhere_is_the_machines_fault() {
+    let world = World::new(PROJECT, Table::new());
+    world.place.write("toy.mod", "dep nowhere\n");
+    let (_, end) = degraded(&world);
+    assert!(end.trouble.unwrap().why.contains("nowhere"));
+}
+
+#[test]
+fn a_dependency_that_can_be_fetched_is_there_for_the_baseline() {
+    let world = World::new(PROJECT, answers(one_node(THREE), &[("actuator.generate", 1, three("3"))]));
+    world.place.write("toy.mod", "dep shapes\n");
+    assert_eq!(world.begin().end.unwrap().outcome, Outcome::Success);
+}
+
+#[test]
+fn a_red_baseline_is_an_ordinary_start() {
+    let fix = bundle(&[write("lib/two.toy", "let two = 2\n")]);
+    let world = World::new(PROJECT, answers(one_node(&["lib/two.toy"]), &[("actuator.generate", 1, fix)]));
+    world.place.write("lib/two.toy", "let two = 3\n");
+    assert_eq!(world.begin().end.unwrap().outcome, Outcome::Success);
+}
+
+#[test]
+fn a_baseline_that_does_not_compile_is_an_ordinary_start() {
+    let fix = bundle(&[write("lib/two.toy", "let two = 2\n")]);
+    let world = World::new(PROJECT, answers(one_node(&["lib/two.toy"]), &[("actuator.generate", 1, fix)]));
+    world.place.write("lib/two.toy", "let two = nothing\n");
+    let state = world.begin();
+    assert_eq!(state.end.unwrap().outcome, Outcome::Success);
+    assert_eq!(calibrations(&world).len(), 2, "each stage is calibrated before its first green counts");
+}
+
+#[test]
+fn a_failure_that_was_there_before_in_another_package_is_shown_and_not_charged() {
+    let table = answers(one_node(THREE), &[("actuator.generate", 1, three("3"))]);
+    let world = World::new(PROJECT, table);
+    world.place.write("other/toy.mod", "");
+    world.place.write("other/tests/red.toy", "test red: 1 == 2\n");
+    let state = world.begin();
+    assert_eq!(world.place.read("lib/three.toy").unwrap(), "let three = 3\n");
+    assert_eq!(state.end.unwrap().outcome, Outcome::Success);
+    let inherited: u32 = readings(&world, StageKind::Test).iter().map(|reading| reading.inherited).sum();
+    assert!(inherited > 0);
+}
+
+fn readings(world: &World, kind: StageKind) -> Vec<perspt_core::energy::ReadingSummary> {
+    let outcomes = world.outcomes().into_iter();
+    outcomes
+        .filter_map(|(_, outcome)| match outcome {
+            Ended::Measured { reading, .. } if reading.stage.kind == kind => Some(reading),
+            _ => None,
+        })
+        .collect()
+}
+
+/// A candidate whose test misbehaves like this is corrected three times and given up.
+fn candidate_fails(misbehaviour: &'static str, told: &str) {
+    let answer = move |n: usize| {
+        bundle(&[
+            write("lib/three.toy", &format!("let three = {n}\n")),
+            write("tests/three.toy", &format!("test a_{n}: 1 == 1\ntest b_{n}: {misbehaviour}\n")),
+        ])
+    };
+    let mut world = World::new(PROJECT, script(plan(&[task("one", THREE, &[])]), answer));
+    // Only the hanging one needs it, and for it nobody answers.
+    world.rig.started.settings.stage_timeout_ms = if misbehaviour == "hang" { 500 } else { 600_000 };
+    let before = world.place.picture();
+    let end = world.begin().end.unwrap();
+    assert_eq!((end.reason, end.outcome), (EndReason::NodesClosed, Outcome::Failed), "{end:?}");
+    assert_eq!(world.place.picture(), before);
+    let residuals = world.certificate("one").residuals;
+    assert!(residuals.iter().any(|line| line.contains(told)), "{residuals:?}");
+}
+
+#[test]
+fn a_candidate_that_hangs_is_the_candidates_fault() {
+    candidate_fails("hang", "did not end in time");
+}
+
+#[test]
+fn a_candidate_that_crashes_the_runner_is_the_candidates_fault() {
+    candidate_fails("crash", "was ended by signal 6");
+}
+
+#[test]
+fn a_candidate_that_ends_the_runner_with_code_zero_has_not_passed() {
+    candidate_fails("quit", "it has no result");
+}
+
+#[test]
+fn a_test_that_changes_the_tree_while_it_is_measured_voids_the_reading() {
+    candidate_fails("write lib/two.toy let two = 2", "`lib/two.toy` was changed while the tree was measured");
+}
+
+#[test]
+fn what_a_test_leaves_behind_is_removed_and_not_published() {
+    let answer = bundle(&[write("tests/three.toy", "test three: write lib/left.toy let left = 1\n")]);
+    let world = World::new(PROJECT, answers(one_node(THREE), &[("actuator.generate", 1, answer)]));
+    assert_eq!(world.begin().end.unwrap().outcome, Outcome::Success);
+    assert_eq!(world.place.read("lib/left.toy"), None);
+    assert!(world.place.read("tests/three.toy").is_some());
+}
+
+#[test]
+fn a_lock_file_that_the_base_has_is_settled_with_the_candidate() {
+    let answer = bundle(&[
+        write("toy.mod", "dep shapes\n"),
+        write("tests/three.toy", "test three: 3 == 3\n"),
+    ]);
+    let files = ["toy.mod", "tests/three.toy"];
+    let world = World::new(PROJECT, answers(one_node(&files), &[("actuator.generate", 1, answer)]));
+    world.place.write("toy.lock", "shapes 1\n");
+    world.place.write("toy.mod", "dep shapes\ndep unused\n");
+    world.place.write("toy.lock", "shapes 1\nunused 1\n");
+    assert_eq!(world.begin().end.unwrap().outcome, Outcome::Success);
+    assert_eq!(world.place.read("toy.lock").unwrap(), "shapes 1\n");
+}
+
+#[test]
+fn a_lock_file_that_the_base_lacks_is_never_published() {
+    let world = World::new(PROJECT, answers(one_node(THREE), &[("actuator.generate", 1, three("3"))]));
+    assert_eq!(world.begin().end.unwrap().outcome, Outcome::Success);
+    assert_eq!(world.place.read("toy.lock"), None);
+}
+
+#[test]
+fn code_that_no_test_reached_is_owed_a_test() {
+    // The only test is skipped, so the run collects none that runs.
+    let answer = bundle(&[write("lib/three.toy", "let three = 3\n")]);
+    let files = [("toy.mod", ""), ("lib/two.toy", "let two = 2\n")];
+    let task = task("one", THREE, &[]);
+    let world = World::new(&files, script(plan(&[task]), move |_| answer.clone()));
+    let before = world.place.picture();
+    let end = world.begin().end.unwrap();
+    assert_ne!(end.outcome, Outcome::Success);
+    assert_eq!(world.place.picture(), before, "a test node without a test is not stable");
+}
