@@ -37,7 +37,7 @@ pub fn check(kept: &Kept) -> Result<(), Failed> {
             }
             Look::Bad(why) => {
                 bad += 1;
-                println!("FAIL    {} ({names}: {why})", line.sentence);
+                println!("FAIL    {} ({why})", line.sentence);
             }
             Look::Absent => {
                 missing += 1;

@@ -191,6 +191,7 @@ mod tests {
     use super::{End, Kept, Look};
 
     const OUTPUT: &str = "\
+    Finished
      Running unittests src/lib.rs (target/debug/deps/perspt_a-1)
      Package perspt-a
 

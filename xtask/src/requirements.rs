@@ -100,6 +100,7 @@ mod tests {
 
     const IDS: &str = "A-1\nA-2\nA-3\n";
     const RUN: &str = "\
+    Finished
      Running tests/it/main.rs (target/debug/deps/it-2)
      Package p
 test holds ... ok

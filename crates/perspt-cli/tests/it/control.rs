@@ -136,6 +136,33 @@ fn without_a_terminal_and_without_yes_it_ends_with_7_before_anything_is_asked() 
     assert!(world.sessions().is_empty());
 }
 
+/// Runs the binary at a terminal of its own and types `words` once it asks.
+fn at_a_terminal(world: &World, words: &str) -> crate::support::Ran {
+    let inner = world.command(&[]);
+    let mut python = std::process::Command::new("python3");
+    python
+        .args(["-c", include_str!("pty.py"), words])
+        .arg(inner.get_program())
+        .args(["agent", "add a mul function"]);
+    python
+        .env_clear()
+        .envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))))
+        .current_dir(world.ws());
+    crate::support::Ran::of(python.output().unwrap())
+}
+
+#[test]
+fn at_a_terminal_one_question_is_asked_over_plan_and_policy() {
+    let world = World::of(L).serve(planned(L, |_| solution(L)));
+    let before = world.files();
+    at_a_terminal(&world, "n\n").expect(7).says("Policy of this session").says("status=refused");
+    assert_eq!(world.files(), before);
+    assert_eq!(world.server().asks(), 1, "the plan was asked for, the node was not");
+    // End of file is no consent either.
+    at_a_terminal(&world, "\x04").expect(7);
+    at_a_terminal(&world, "y\n").expect(0).says("COMMIT node=mul");
+}
+
 #[test]
 fn a_reader_that_goes_away_does_not_stop_the_session() {
     let world = World::of(L).serve(planned(L, |_| solution(L)));

@@ -218,7 +218,7 @@ fn a_data_dir_inside_the_workspace_is_refused() {
 }
 
 #[test]
-fn a_failure_of_before_in_another_package_is_inherited_and_one_in_the_nodes_own_package_counts() {
+fn a_failure_of_before_in_another_package_is_inherited() {
     let world = World::empty();
     for (name, body) in [("one", "1"), ("two", "2")] {
         world.write(
@@ -242,4 +242,15 @@ fn a_failure_of_before_in_another_package_is_inherited_and_one_in_the_nodes_own_
         ])
     });
     world.agent("add more").expect(0).says("COMMIT node=mul");
+}
+
+#[test]
+fn a_failure_of_before_in_the_nodes_own_package_counts_in_full() {
+    let world = World::of(L);
+    world.write("tests/test_red.py", "def test_red():\n    assert 1 == 2\n");
+    world.git();
+    let world = world.serve(planned(L, |_| solution(L)));
+    let before = world.files();
+    world.agent("add a mul function").expect(4).says("BASELINE pytest=1-passed,1-failed").says("test_red");
+    assert_eq!(world.files(), before);
 }

@@ -163,8 +163,12 @@ impl SessionState {
         if key.generation != self.generation_of(key.node.as_ref()) {
             return;
         }
+        // What was asked or measured for a node that is closed is nobody's any more, least of all the architect's.
+        let closed = key.node.is_some() && self.node_mut(&key.node).is_none();
         match outcome {
             Ended::Lost | Ended::Cancelled => {}
+            Ended::Assembled { .. } | Ended::Answered { .. } | Ended::AskFailed { .. } | Ended::Measured { .. }
+                if closed => {}
             Ended::Broke { trouble } => self.broke = Some(trouble.clone()),
             Ended::Unworkable { trouble } => self.unworkable = Some(trouble.clone()),
             Ended::Snapshotted { tree, files, repo_mode, roots, .. } => {

@@ -115,8 +115,10 @@ impl Plugin for Toy {
     /// A root is an outermost `toy.mod`; those below it are its packages.
     fn roots(&self, files: &dyn Files) -> Vec<Root> {
         let manifests = files.tree().entries.keys().filter(|path| self.is_manifest(path));
+        let mut folders: Vec<RelPath> = manifests.filter_map(RelPath::parent).collect();
+        folders.sort_by_key(|folder| folder.parts().count());
         let mut roots: Vec<Root> = Vec::new();
-        for dir in manifests.filter_map(RelPath::parent) {
+        for dir in folders {
             match roots.iter_mut().find(|root| dir.is_within(&root.dir)) {
                 Some(root) => root.packages.push(dir),
                 None => roots.push(Root {

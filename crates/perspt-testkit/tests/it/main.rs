@@ -3,8 +3,10 @@
 // In a test a panic is the report.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
+mod counts;
 mod crash;
 mod edits;
+mod example;
 mod hopeless;
 mod plans;
 mod stops;

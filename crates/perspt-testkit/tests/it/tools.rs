@@ -156,9 +156,9 @@ fn a_failure_that_was_there_before_in_another_package_is_shown_and_not_charged()
     let world = World::new(PROJECT, table);
     world.place.write("other/toy.mod", "");
     world.place.write("other/tests/red.toy", "test red: 1 == 2\n");
-    let state = world.begin();
+    let end = world.begin().end.unwrap();
+    assert_eq!(end.outcome, Outcome::Success, "{end:?} {:?}", readings(&world, StageKind::Test));
     assert_eq!(world.place.read("lib/three.toy").unwrap(), "let three = 3\n");
-    assert_eq!(state.end.unwrap().outcome, Outcome::Success);
     let inherited: u32 = readings(&world, StageKind::Test).iter().map(|reading| reading.inherited).sum();
     assert!(inherited > 0);
 }
@@ -244,14 +244,14 @@ fn a_lock_file_that_the_base_lacks_is_never_published() {
 }
 
 #[test]
-fn code_that_no_test_reached_is_owed_a_test() {
-    // The only test is skipped, so the run collects none that runs.
+fn a_test_node_that_adds_no_test_is_not_stable() {
     let answer = bundle(&[write("lib/three.toy", "let three = 3\n")]);
     let files = [("toy.mod", ""), ("lib/two.toy", "let two = 2\n")];
     let task = task("one", THREE, &[]);
     let world = World::new(&files, script(plan(&[task]), move |_| answer.clone()));
     let before = world.place.picture();
     let end = world.begin().end.unwrap();
-    assert_ne!(end.outcome, Outcome::Success);
-    assert_eq!(world.place.picture(), before, "a test node without a test is not stable");
+    assert_eq!(end.outcome, Outcome::Failed);
+    assert_eq!(world.place.picture(), before);
+    assert!(world.certificate("one").residuals.iter().any(|line| line.contains("no test ran")));
 }

@@ -1,0 +1,23 @@
+# Runs a program at a terminal of its own; types the first argument once it asks; prints what it showed.
+import os
+import pty
+import sys
+
+pid, fd = pty.fork()
+if pid == 0:
+    os.execv(sys.argv[2], sys.argv[2:])
+seen = b""
+asked = False
+while True:
+    try:
+        piece = os.read(fd, 4096)
+    except OSError:
+        break
+    if not piece:
+        break
+    seen += piece
+    if b"[y/N]" in seen and not asked:
+        asked = True
+        os.write(fd, sys.argv[1].encode())
+sys.stdout.buffer.write(seen)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
