@@ -167,7 +167,10 @@ impl SessionState {
         let closed = key.node.is_some() && self.node_mut(&key.node).is_none();
         match outcome {
             Ended::Lost | Ended::Cancelled => {}
-            Ended::Assembled { .. } | Ended::Answered { .. } | Ended::AskFailed { .. } | Ended::Measured { .. }
+            Ended::Assembled { .. }
+            | Ended::Answered { .. }
+            | Ended::AskFailed { .. }
+            | Ended::Measured { .. }
                 if closed => {}
             Ended::Broke { trouble } => self.broke = Some(trouble.clone()),
             Ended::Unworkable { trouble } => self.unworkable = Some(trouble.clone()),

@@ -70,8 +70,7 @@ impl Babble<'_> {
     }
 
     fn stage(&mut self) -> StageId {
-        let kind =
-            self.0.pick(&[StageKind::Structure, StageKind::Syntax, StageKind::Build, StageKind::Test]);
+        let kind = self.0.pick(&[StageKind::Structure, StageKind::Syntax, StageKind::Build, StageKind::Test]);
         self.root().stage(kind)
     }
 
@@ -96,12 +95,9 @@ impl Babble<'_> {
             1 => Effect::Probe,
             2 => Effect::Fetch { tree: self.tree() },
             3 => Effect::LayOut { base: self.tree(), changes: self.blob() },
-            4 => Effect::Measure {
-                branch: self.branch(),
-                stage: self.stage(),
-                run: 1,
-                against: self.blobs(),
-            },
+            4 => {
+                Effect::Measure { branch: self.branch(), stage: self.stage(), run: 1, against: self.blobs() }
+            }
             5 => Effect::Calibrate { branch: self.branch(), stage: self.stage(), reading: self.blob() },
             6 => Effect::Assemble {
                 intent: self.intent(),
@@ -169,7 +165,11 @@ impl Babble<'_> {
             scores: self.scores(),
             errors: self.small(),
             inherited: self.small(),
-            tests: self.maybe(|by| TestCounts { passed: by.small(), failed: by.small(), skipped: by.small() }),
+            tests: self.maybe(|by| TestCounts {
+                passed: by.small(),
+                failed: by.small(),
+                skipped: by.small(),
+            }),
             headlines: vec![self.text()],
             fingerprint: self.blob().0,
             blob: self.blob(),

@@ -3,8 +3,14 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod babble;
+mod commute;
 mod dice;
+mod energy;
+mod judge;
 mod nonsense;
+mod outcome;
 mod plausible;
+mod stories;
 mod support;
+mod words;
 mod world;

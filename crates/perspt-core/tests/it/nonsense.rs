@@ -43,9 +43,11 @@ impl Drift {
                 self.log.push((now, again));
                 once.last_at = self.state.last_at;
                 assert_eq!(self.state, once, "a second outcome changed something");
-                self.over.insert(*id);
+                if before.in_flight.contains_key(id) {
+                    self.over.insert(*id);
+                }
             }
-            Event::EffectStarted { id, .. } => {
+            Event::EffectStarted { id, .. } if before.meta.is_some() => {
                 self.begun.insert(*id);
             }
             _ => {}
@@ -62,7 +64,11 @@ impl Drift {
                 let mut babble = Babble(&mut self.dice);
                 let (key, effect) = (babble.key(), babble.effect());
                 let id = key.id(&SessionId::from("s-1"), &effect);
-                if self.begun.contains(&id) { babble.event() } else { Event::EffectStarted { id, key, effect } }
+                if self.begun.contains(&id) {
+                    babble.event()
+                } else {
+                    Event::EffectStarted { id, key, effect }
+                }
             }
             2 | 3 => match self.state.wanted(now).into_iter().next() {
                 Some((id, wanted)) if !in_flight.contains(&id) => {

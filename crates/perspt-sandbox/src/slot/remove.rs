@@ -60,10 +60,9 @@ impl Trash {
         }
     }
 
-    /// Empties one folder and removes it; the folders in it come to lie beside it.
+    /// Empties one folder, which was made usable when it came here, and removes it; the folders in it come to
+    /// lie beside it.
     fn take_apart(&mut self, folder: &Path) -> Result<(), SlotError> {
-        let meta = fs::symlink_metadata(folder).map_err(SlotError::io("remove", folder))?;
-        make_usable(folder, &meta).map_err(SlotError::io("open up", folder))?;
         let entries: io::Result<Vec<fs::DirEntry>> = fs::read_dir(folder).and_then(Iterator::collect);
         for entry in entries.map_err(SlotError::io("list", folder))? {
             self.take(&entry.path())?;

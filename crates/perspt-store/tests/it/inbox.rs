@@ -51,7 +51,8 @@ fn garbage_is_moved_aside_and_reported_and_the_messages_still_come() {
     fs::write(folder.join("README"), b"hello").unwrap();
     fs::write(folder.join("new-1-1"), b"being written").unwrap();
     fs::create_dir(folder.join("00000009.json")).unwrap();
-    std::os::unix::fs::symlink("/etc/passwd", folder.join("00000008.json")).unwrap();
+    fs::write(real.folder.path().join("elsewhere"), b"1").unwrap();
+    std::os::unix::fs::symlink(real.folder.path().join("elsewhere"), folder.join("00000008.json")).unwrap();
     let taken = inbox.take_all().unwrap();
     assert_eq!(taken.messages.len(), 1);
     let garbage: Vec<_> = taken.garbage.iter().map(|garbage| garbage.file.as_str()).collect();

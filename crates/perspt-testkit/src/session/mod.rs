@@ -135,8 +135,7 @@ impl Rig {
             console: Arc::new(Person(self.decision)),
         };
         // One thread, so that what happens between two points is always the same.
-        let runtime =
-            tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         let result = runtime.block_on(self.looped(writer, state, parts));
         runtime.shutdown_background();
         result

@@ -195,12 +195,9 @@ impl Plugin for Toy {
                 let steps = self.stage_steps(kind, &root.dir);
                 Ok(Stage { kind, tool: tool.to_owned(), required: true, steps })
             }
-            Some(ToolState::Missing { why, install } | ToolState::Broken { why, install }) => Err(NoTool {
-                stage: kind,
-                tool: TOOL.to_owned(),
-                why: why.clone(),
-                install: install.clone(),
-            }),
+            Some(ToolState::Missing { why, install } | ToolState::Broken { why, install }) => {
+                Err(NoTool { stage: kind, tool: TOOL.to_owned(), why: why.clone(), install: install.clone() })
+            }
             None => Err(NoTool {
                 stage: kind,
                 tool: TOOL.to_owned(),
@@ -213,10 +210,10 @@ impl Plugin for Toy {
 
     fn fetch(&self, root: &Root, files: &dyn Files) -> Option<Step> {
         let manifest = files.text(&root.dir.join("toy.mod").ok()?)?;
-        manifest.lines().any(|line| line.starts_with("dep ")).then(|| Step {
-            profile: Profile::Fetch,
-            ..self.step("fetch", &["fetch"], &root.dir, None)
-        })
+        manifest
+            .lines()
+            .any(|line| line.starts_with("dep "))
+            .then(|| Step { profile: Profile::Fetch, ..self.step("fetch", &["fetch"], &root.dir, None) })
     }
 
     fn prepare(&self, root: &Root, _files: &dyn Files) -> Option<Step> {

@@ -92,8 +92,7 @@ fn error(line: &str, tool: &str, root: &RelPath) -> Option<Residual> {
     };
     let mut residual =
         Residual::error(component, class, tool, message).in_file(root.join(file).ok()).with_evidence(line);
-    residual.place =
-        number.parse().ok().filter(|line| *line > 0).map(|line: u32| Place { line, column: 0 });
+    residual.place = number.parse().ok().filter(|line| *line > 0).map(|line: u32| Place { line, column: 0 });
     residual.symbol = Some(code.to_owned());
     Some(residual)
 }

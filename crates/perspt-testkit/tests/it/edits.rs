@@ -10,9 +10,7 @@ use perspt_core::state::SessionState;
 use perspt_testkit::home::Shape;
 use perspt_testkit::session::Point;
 
-use crate::support::{
-    PROJECT, THREE, World, answers, bundle, delete, edit, one_node, rename, three, write,
-};
+use crate::support::{PROJECT, THREE, World, answers, bundle, delete, edit, one_node, rename, three, write};
 
 fn outcome(state: &SessionState) -> Outcome {
     state.end.as_ref().unwrap().outcome
@@ -88,8 +86,7 @@ fn an_edit_of_an_unrelated_file_rebuilds_the_node_without_a_model_call() {
 #[test]
 fn an_edit_that_breaks_the_candidate_is_measured_and_told_to_the_model() {
     let mend = bundle(&[write("lib/three.toy", "let three = 3\nlet more = 1\n")]);
-    let table =
-        answers(one_node(THREE), &[("actuator.generate", 1, three("3")), ("correction", 1, mend)]);
+    let table = answers(one_node(THREE), &[("actuator.generate", 1, three("3")), ("correction", 1, mend)]);
     let mut world = World::new(PROJECT, table);
     let file = world.place.work().join("lib/late.toy");
     before_publishing(&mut world, 1, move |_| {
@@ -170,8 +167,7 @@ fn links_are_kept_as_they_are_and_never_written_through() {
         write("tests/three.toy", "use lib/three\ntest three: three == 3\n"),
     ]);
     let files = ["lib/three.toy", "tests/three.toy"];
-    let table =
-        answers(one_node(&files), &[("actuator.generate", 1, through), ("retarget", 1, three("3"))]);
+    let table = answers(one_node(&files), &[("actuator.generate", 1, through), ("retarget", 1, three("3"))]);
     let world = World::new(PROJECT, table);
     let work = world.place.work();
     std::os::unix::fs::symlink("lib", work.join("alias")).unwrap();

@@ -8,7 +8,10 @@ use serde_json::json;
 use crate::support::{PROJECT, THREE, World, bundle, delete, plan, script, task, task_of, three, write};
 
 /// A session whose model answers the node `one` like this, again and again.
-fn hopeless_with(plan: String, answer: impl Fn(usize) -> String + Send + Sync + 'static) -> (World, Certificate) {
+fn hopeless_with(
+    plan: String,
+    answer: impl Fn(usize) -> String + Send + Sync + 'static,
+) -> (World, Certificate) {
     let world = World::new(PROJECT, script(plan, answer));
     let before = world.place.picture();
     let state = world.begin();
@@ -34,7 +37,8 @@ fn prose_is_not_an_answer() {
 
 #[test]
 fn unlabelled_code_is_not_an_answer() {
-    let (_, certificate) = hopeless(|n| format!("```\nlet three = {n}\n```\n```\ntest three: three == 3\n```"));
+    let (_, certificate) =
+        hopeless(|n| format!("```\nlet three = {n}\n```\n```\ntest three: three == 3\n```"));
     assert_eq!(certificate.reason, EscalateReason::Malformed);
 }
 
@@ -56,7 +60,10 @@ fn a_stub_ends_after_three_corrections() {
 #[test]
 fn syntax_errors_end_in_a_certificate_that_names_them() {
     let (_, certificate) = hopeless(|n| {
-        bundle(&[write("lib/three.toy", &format!("let three = = {n}\n")), write("tests/three.toy", "use lib/three\n")])
+        bundle(&[
+            write("lib/three.toy", &format!("let three = = {n}\n")),
+            write("tests/three.toy", "use lib/three\n"),
+        ])
     });
     assert!(certificate.residuals.iter().any(|line| line.contains("lib/three.toy:1")), "{certificate:?}");
 }

@@ -43,7 +43,12 @@ fn three_invalid_plans_lead_to_the_fallback_graph() {
         .on("architect.existing", "-", 2, Reply::text("{\"tasks\": []}"))
         .on("architect.existing", "-", 3, Reply::text(plan(&[task("one", &["../x.toy"], &[])])))
         .on("actuator.generate", "implementation", 1, answer("lib/three.toy", "let three = 3\n"))
-        .on("actuator.generate", "tests", 1, answer("tests/three.toy", "use lib/three\ntest t: three == 3\n"));
+        .on(
+            "actuator.generate",
+            "tests",
+            1,
+            answer("tests/three.toy", "use lib/three\ntest t: three == 3\n"),
+        );
     let world = World::new(PROJECT, table);
     let state = world.begin();
     assert_eq!(state.end.unwrap().outcome, Outcome::Success);
@@ -51,7 +56,9 @@ fn three_invalid_plans_lead_to_the_fallback_graph() {
         .rig
         .events()
         .into_iter()
-        .filter_map(|(_, event)| if let Event::PlanAdopted { source, .. } = event { Some(source) } else { None })
+        .filter_map(
+            |(_, event)| if let Event::PlanAdopted { source, .. } = event { Some(source) } else { None },
+        )
         .collect();
     assert_eq!(adopted, [PlanSource::Fallback]);
     let order: Vec<&str> = state.order.iter().map(|id| id.as_str()).collect();
@@ -67,7 +74,12 @@ fn a_fallback_node_may_not_touch_existing_tests() {
         .on("architect.existing", "-", 2, Reply::text("no"))
         .on("architect.existing", "-", 3, Reply::text("no"))
         .on("actuator.generate", "implementation", 1, Reply::text(bundle(&[write("tests/two.toy", "")])))
-        .on("retarget", "implementation", 1, Reply::text("{\"requires_replan\": {\"reason\": \"so be it\"}}"));
+        .on(
+            "retarget",
+            "implementation",
+            1,
+            Reply::text("{\"requires_replan\": {\"reason\": \"so be it\"}}"),
+        );
     let world = World::new(PROJECT, table);
     assert_eq!(world.begin().end.unwrap().outcome, Outcome::Failed);
     assert!(world.server.requests()[4].body.contains("is not one of this node's files"));

@@ -76,9 +76,12 @@ fn a_provider_that_is_down_ends_the_session_and_a_resume_buys_nothing_twice() {
 
 #[test]
 fn a_provider_that_mends_itself_is_asked_again_with_the_same_bytes() {
-    let table = one_node(THREE)
-        .on("actuator.generate", "one", 1, Reply::status(500, "oops"))
-        .on("actuator.generate", "one", 1, Reply::text(three("3")));
+    let table = one_node(THREE).on("actuator.generate", "one", 1, Reply::status(500, "oops")).on(
+        "actuator.generate",
+        "one",
+        1,
+        Reply::text(three("3")),
+    );
     let world = World::new(PROJECT, table);
     assert_eq!(world.begin().end.unwrap().outcome, Outcome::Success);
     let requests = world.server.requests();
@@ -204,7 +207,8 @@ fn a_publication_that_has_begun_is_finished_though_the_session_is_aborted() {
     });
     let state = world.begin();
     assert_eq!(world.place.read("lib/three.toy").unwrap(), "let three = 3\n");
-    let published = world.outcomes().into_iter().any(|(_, outcome)| matches!(outcome, Ended::Published { .. }));
+    let published =
+        world.outcomes().into_iter().any(|(_, outcome)| matches!(outcome, Ended::Published { .. }));
     assert!(published);
     assert!(state.in_flight.is_empty());
 }

@@ -163,7 +163,9 @@ impl World {
     /// The certificate of a node that was given up.
     pub fn certificate(&self, node: &str) -> Certificate {
         let closed = self.rig.events().into_iter().find_map(|(_, event)| match event {
-            Event::NodeClosed { node: id, end: Closed::Escalated { certificate } } if id == NodeId::from(node) => {
+            Event::NodeClosed { node: id, end: Closed::Escalated { certificate } }
+                if id == NodeId::from(node) =>
+            {
                 Some(*certificate)
             }
             _ => None,

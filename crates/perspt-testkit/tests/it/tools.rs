@@ -74,8 +74,11 @@ fn an_empty_folder_is_calibrated_before_its_first_green_counts() {
         write("main.toy", "let one = 1\n"),
         write("tests/main.toy", "use main\ntest one: one == 1\n"),
     ]);
-    let world =
-        World::with_flaw(&[], script(plan(&[task("one", &files, &[])]), move |_| answer.clone()), Flaw::Blind);
+    let world = World::with_flaw(
+        &[],
+        script(plan(&[task("one", &files, &[])]), move |_| answer.clone()),
+        Flaw::Blind,
+    );
     let state = world.begin();
     assert_eq!(state.end.unwrap().outcome, Outcome::DegradedVerification);
     assert_eq!(world.place.picture().0.len(), 0, "nothing was committed");
@@ -223,10 +226,8 @@ fn what_a_test_leaves_behind_is_removed_and_not_published() {
 
 #[test]
 fn a_lock_file_that_the_base_has_is_settled_with_the_candidate() {
-    let answer = bundle(&[
-        write("toy.mod", "dep shapes\n"),
-        write("tests/three.toy", "test three: 3 == 3\n"),
-    ]);
+    let answer =
+        bundle(&[write("toy.mod", "dep shapes\n"), write("tests/three.toy", "test three: 3 == 3\n")]);
     let files = ["toy.mod", "tests/three.toy"];
     let world = World::new(PROJECT, answers(one_node(&files), &[("actuator.generate", 1, answer)]));
     world.place.write("toy.lock", "shapes 1\n");

@@ -3,7 +3,7 @@
 use perspt_core::effect::{Branch, Effect, Expects, TreeRef};
 use perspt_core::energy::{ReadingSummary, TestCounts};
 use perspt_core::event::{
-    AskNext, Approval, Calibration, Decision, DiffNote, Ended, Event, ParseState, PlanSource, RepoMode,
+    Approval, AskNext, Calibration, Decision, DiffNote, Ended, Event, ParseState, PlanSource, RepoMode,
     RetryClass, RootRef,
 };
 use perspt_core::hash::Sha;
@@ -250,7 +250,8 @@ impl World {
 
     /// The outcome of a publication that reached the tree.
     pub(super) fn publish_done(&mut self, flight: &InFlight) -> Ended {
-        let (Effect::Publish { branch, evidence, .. }, Some(node)) = (&flight.effect, &flight.key.node) else {
+        let (Effect::Publish { branch, evidence, .. }, Some(node)) = (&flight.effect, &flight.key.node)
+        else {
             panic!("{flight:?} publishes nothing");
         };
         let commit = commit(&self.state, node, branch, evidence.clone());

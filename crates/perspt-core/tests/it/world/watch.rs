@@ -203,7 +203,10 @@ impl Watch {
         let taken = account.used.plus(account.reserved);
         assert!(taken.steps <= settings.limits.steps.max(self.widest.steps));
         assert!(taken.tokens <= settings.limits.tokens.saturating_add(self.widest.tokens));
-        assert!(self.open.iter().eq(state.in_flight.keys()), "what runs is what was started and has not ended");
+        assert!(
+            self.open.iter().eq(state.in_flight.keys()),
+            "what runs is what was started and has not ended"
+        );
         if self.open.is_empty() {
             assert_eq!(account.reserved, Spend::default());
         }
@@ -230,9 +233,7 @@ impl Watch {
             assert_eq!(outcome(reason, &state.node_ends(), Default::default()), Outcome::Interrupted);
             assert_eq!(Outcome::Interrupted.exit_code(), 130);
         }
-        let lost = |id: &NodeId| {
-            matches!(state.nodes[id].end, Some(NodeEnd::Escalated | NodeEnd::Blocked))
-        };
+        let lost = |id: &NodeId| matches!(state.nodes[id].end, Some(NodeEnd::Escalated | NodeEnd::Blocked));
         for node in state.nodes.values() {
             let cut_off = node.spec.dependencies.iter().any(lost);
             if reason == EndReason::NodesClosed {

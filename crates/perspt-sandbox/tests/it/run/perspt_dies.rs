@@ -122,18 +122,20 @@ fn acting_as_the_perspt_whose_helper_is_killed() {
         let mut helpers = helpers_of_this_process();
         helpers.sort_unstable();
         assert_eq!(helpers.len(), 2, "the helper and its keeper");
-        for pid in &helpers {
-            let read = |name: &str| std::fs::read(format!("/proc/{pid}/{name}")).unwrap();
-            assert_eq!(read("environ"), b"", "perspt's environment may hold keys");
-            assert_eq!(read("cmdline"), [helper().as_os_str().as_encoded_bytes(), b"\0"].concat());
-        }
+        let read = |name: &str| -> Vec<Vec<u8>> {
+            helpers.iter().map(|pid| std::fs::read(format!("/proc/{pid}/{name}")).unwrap()).collect()
+        };
+        let (environments, arguments) = (read("environ"), read("cmdline"));
         let victim = if which == "helper" { helpers[0] } else { helpers[1] };
         rustix::process::kill_process(
             rustix::process::Pid::from_raw(victim).unwrap(),
             rustix::process::Signal::KILL,
         )
         .unwrap();
-        running.join().unwrap()
+        let ran = running.join().unwrap();
+        assert_eq!(environments, [b"", b""], "perspt's own may hold keys");
+        assert_eq!(arguments, vec![[helper().as_os_str().as_encoded_bytes(), b"\0"].concat(); 2]);
+        ran
     });
     assert_eq!(processes_with(&mark), 0, "{which}/{mode}");
     assert!(matches!(ran, Err(SandboxError::HelperLost(_))), "{which}/{mode}: {ran:?}");

@@ -85,7 +85,8 @@ fn pytest_works_where_it_is_installed() {
     let test = "import socket\ndef test_one(tmp_path):\n    (tmp_path / 'x').write_text('x')\n    socket.create_server(('127.0.0.1', 0))\n";
     std::fs::write(room.inside.join("test_one.py"), test).unwrap();
     let report = room.inside.join("report.xml");
-    let mut spec = room.spec(&[python(), "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junitxml=report.xml"]);
+    let mut spec =
+        room.spec(&[python(), "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junitxml=report.xml"]);
     spec.reports = vec![report.clone()];
     let ran = run(&runner(), &spec, &room.bounds());
     assert_eq!(ran.end, exited(0), "{}", out(&ran));

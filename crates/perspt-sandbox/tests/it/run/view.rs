@@ -1,4 +1,6 @@
 //! Folders shown at other places.
+// One test starts itself a second time, in a place whose mounts are shared.
+#![allow(clippy::disallowed_types)]
 
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
@@ -182,4 +184,18 @@ fn the_mounts_of_a_run_do_not_reach_the_machine() {
     let bounds = bound.bounds(vec![bound.tree_over_workspace(), bound.venv_back()]);
     succeed("full", &runner(), &bound.room.sh("true"), &bounds);
     assert_eq!(std::fs::read_to_string("/proc/self/mountinfo").unwrap(), before);
+}
+
+#[test]
+fn nor_do_they_where_mounts_are_shared() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let test = "run::view::the_mounts_of_a_run_do_not_reach_the_machine";
+    let exe = std::env::current_exe().unwrap();
+    let shared = ["--mount", "--propagation", "shared", "--"];
+    let done =
+        std::process::Command::new("unshare").args(shared).arg(exe).args(["--exact", test]).output().unwrap();
+    let printed = String::from_utf8_lossy(&done.stdout);
+    assert!(done.status.success() && printed.contains("1 passed"), "{printed}");
 }

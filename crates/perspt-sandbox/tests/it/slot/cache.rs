@@ -10,6 +10,7 @@ use perspt_core::hash::Sha;
 use perspt_sandbox::slot::{
     FsTime, READ_TRIES, Settled, Stamp, StatCache, WalkLimits, Walked, read_hash, settle, walk,
 };
+use rustix::fs::{CWD, FileType, Mode};
 use tempfile::tempdir;
 
 use super::util::{chmod, path, write};
@@ -194,4 +195,17 @@ fn a_file_replaced_by_something_else_while_it_is_read_is_taken_as_what_it_became
         Err(std::io::ErrorKind::NotFound.into())
     });
     assert_eq!(settled.unwrap(), Settled::Folder);
+}
+
+#[test]
+fn what_took_a_files_place_is_neither_read_through_nor_waited_for() {
+    let temp = tempdir().unwrap();
+    let place = write(temp.path(), "a", "x");
+    let stamp = stamp(&place);
+    fs::rename(&place, temp.path().join("b")).unwrap();
+    std::os::unix::fs::symlink("b", &place).unwrap();
+    assert!(read_hash(&place, &stamp).is_err());
+    fs::remove_file(&place).unwrap();
+    rustix::fs::mknodat(CWD, &place, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    assert!(read_hash(&place, &stamp).is_err());
 }

@@ -27,7 +27,8 @@ pub struct Reference {
 impl Reference {
     pub fn of(lives: &Lives, told: &Told) -> Reference {
         let child::Ended::With(Outcome::Success, Some(tree)) = told.ended else { panic!("{told:?}") };
-        let reference = Reference { tree, files: lives.place.picture(), tags: asked(lives).into_keys().collect() };
+        let reference =
+            Reference { tree, files: lives.place.picture(), tags: asked(lives).into_keys().collect() };
         right(lives, told, &reference).unwrap();
         reference
     }

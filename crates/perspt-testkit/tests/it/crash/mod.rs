@@ -127,7 +127,8 @@ fn killed_again_while_it_is_taken_up_a_session_comes_to_the_same_tree() {
         .map(|n| {
             let first = Kill::Point(dice.roll(told.points));
             // The calls to the disk with which a resume begins are as good as points.
-            let second = if n % 2 == 0 { Kill::Disk(dice.roll(16)) } else { Kill::Point(dice.roll(told.points)) };
+            let second =
+                if n % 2 == 0 { Kill::Disk(dice.roll(16)) } else { Kill::Point(dice.roll(told.points)) };
             vec![first, second]
         })
         .collect();

@@ -1,0 +1,79 @@
+//! Every answer ends in exactly one state, and nothing is guessed.
+
+use perspt_agent::parse::{Read, ReadBundle, read, read_bundle};
+use perspt_core::event::{ParseState, RetryClass};
+use proptest::prelude::*;
+
+fn state_of(text: &str) -> ParseState {
+    match read_bundle(text) {
+        ReadBundle::Bundle(_, state) | ReadBundle::Rejected { state, .. } => state,
+        ReadBundle::Replan(_) => ParseState::RequiresReplan,
+    }
+}
+
+const BUNDLE: &str = r#"{"artifacts":[{"operation":"write","path":"a.py","content":"x = 1\n"}]}"#;
+
+#[test]
+fn each_kind_of_answer_has_its_state() {
+    assert_eq!(state_of(BUNDLE), ParseState::StructuredOk);
+    assert_eq!(
+        state_of(&format!("Here it is:\n```json\n{BUNDLE}\n```\nDone.")),
+        ParseState::TolerantRecoveryOk
+    );
+    assert_eq!(state_of(&format!("~~~~\n{BUNDLE}\n~~~~")), ParseState::TolerantRecoveryOk);
+    assert_eq!(state_of(""), ParseState::EmptyResponse);
+    assert_eq!(state_of(" \n\t "), ParseState::EmptyResponse);
+    assert_eq!(state_of("I have added the function."), ParseState::NoStructuredPayload);
+    assert_eq!(state_of("```rust\nfn mul() {}\n```"), ParseState::NoStructuredPayload);
+    assert_eq!(state_of("[1, 2]"), ParseState::SchemaInvalid);
+    assert_eq!(state_of(&BUNDLE[..BUNDLE.len() - 4]), ParseState::SchemaInvalid);
+    assert_eq!(state_of(r#"{"artifacts":[]}"#), ParseState::SchemaInvalid);
+    assert_eq!(state_of(r#"{"files":{"a.py":"x"}}"#), ParseState::SchemaInvalid);
+    assert_eq!(state_of(r#"{"context_requests":[{"kind":"read","path":"a"}]}"#), ParseState::SchemaInvalid);
+    assert_eq!(state_of(r#"{"requires_replan":{"reason":"too small"}}"#), ParseState::RequiresReplan);
+}
+
+#[test]
+fn two_objects_are_not_one_answer() {
+    let twice = format!("```json\n{BUNDLE}\n```\nor\n```json\n{BUNDLE}\n```");
+    assert_eq!(state_of(&twice), ParseState::SchemaInvalid);
+}
+
+#[test]
+fn a_field_stated_twice_or_unknown_is_refused() {
+    let doubled = r#"{"artifacts":[{"operation":"write","path":"a","path":"b","content":"x"}]}"#;
+    assert_eq!(state_of(doubled), ParseState::SchemaInvalid);
+    let unknown = r#"{"artifacts":[{"operation":"write","path":"a","content":"x","mode":"0777"}]}"#;
+    assert_eq!(state_of(unknown), ParseState::SchemaInvalid);
+}
+
+#[test]
+fn commands_are_a_wrong_target_and_not_a_malformed_answer() {
+    let answer = r#"{"artifacts":[{"operation":"delete","path":"a"}],"commands":["rm -rf /"]}"#;
+    match read_bundle(answer) {
+        ReadBundle::Rejected { state, retry, .. } => {
+            assert_eq!((state, retry), (ParseState::SemanticallyRejected, RetryClass::Retarget));
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn deep_nesting_is_refused_without_a_crash() {
+    assert_eq!(state_of(&"[".repeat(200_000)), ParseState::NoStructuredPayload);
+    assert_eq!(state_of(&"{\"a\":".repeat(100_000)), ParseState::SchemaInvalid);
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_read_to_one_end(text in "\\PC{0,200}") {
+        let _ = state_of(&text);
+    }
+
+    #[test]
+    fn what_stands_around_a_fence_changes_nothing(before in "[a-zA-Z .]{0,40}", after in "[a-zA-Z .]{0,40}") {
+        let text = format!("{before}\n```json\n{BUNDLE}\n```\n{after}");
+        let found = matches!(read(&text), Read::Object(payload) if payload.json == BUNDLE);
+        prop_assert!(found);
+    }
+}

@@ -1,0 +1,341 @@
+//! Stories of single guarantees: one thing goes wrong, and this is what must follow.
+
+use perspt_core::effect::{Effect, Intent};
+use perspt_core::event::{
+    AskNext, Calibration, Closed, Decision, Ended, EscalateReason, Event, ParseState, RetryClass, Settings,
+    Verdict,
+};
+use perspt_core::ids::Millis;
+use perspt_core::outcome::{EndReason, NodeEnd, Outcome};
+use perspt_core::reading::{StageKind, Status};
+use perspt_core::state::{InFlight, NodeState, Work};
+
+use crate::dice::Dice;
+use crate::support::*;
+use crate::world::World;
+
+fn with(settings: Settings) -> World {
+    World::with(Dice::lucky(), Settings { limits: plenty(), output_tokens: 1000, ..settings })
+}
+
+fn asks(effect: &Effect) -> bool {
+    matches!(effect, Effect::Ask { .. })
+}
+
+fn measures(kind: StageKind) -> impl Fn(&Effect) -> bool {
+    move |effect| matches!(effect, Effect::Measure { stage, .. } if stage.kind == kind)
+}
+
+fn publishes(effect: &Effect) -> bool {
+    matches!(effect, Effect::Publish { .. })
+}
+
+fn again(told: Option<u64>) -> Ended {
+    Ended::AskFailed { class: "Status".to_owned(), what: "529".to_owned(), next: AskNext::Again(told) }
+}
+
+fn rejected(retry: RetryClass) -> Ended {
+    Ended::BundleParsed {
+        state: ParseState::SemanticallyRejected,
+        capture: capture("x"),
+        changes: None,
+        retry: Some(retry),
+        violations: vec!["wrong".to_owned()],
+        evidence: Some(blob("rejected")),
+    }
+}
+
+fn finds(flight: &InFlight, errors: u32, finding: &str) -> Ended {
+    let Effect::Measure { branch, stage, .. } = &flight.effect else { panic!("{flight:?}") };
+    let reading = red(branch.tree, stage, errors, finding);
+    Ended::Measured { reading, environment: None, runs: vec![] }
+}
+
+/// Lets the node's build find this many errors.
+fn build_fails(world: &mut World, errors: u32, finding: &str) {
+    let (_, flight) = world.until_node("core", measures(StageKind::Build));
+    world.ends_with(finds(&flight, errors, finding));
+}
+
+fn ended(world: &World) -> (EndReason, Outcome) {
+    let end = world.state.end.as_ref().expect("not ended");
+    (end.reason, end.outcome)
+}
+
+fn escalation(world: &World, node: &str) -> EscalateReason {
+    let found = world.events().find_map(|event| match event {
+        Event::NodeClosed { node: id, end: Closed::Escalated { certificate } } if id.as_str() == node => {
+            Some(certificate.reason)
+        }
+        _ => None,
+    });
+    found.expect("not given up")
+}
+
+#[test]
+fn an_abort_cancels_everything_but_a_started_publish() {
+    let mut world = World::lucky();
+    let (id, _) = world.until_node("core", publishes);
+    world.record(Event::AbortAsked { by: "me".to_owned() });
+    assert_eq!(world.state.due(world.now), None, "it waits for the publication");
+    assert!(world.state.wanted(world.now).contains_key(&id));
+    world.run();
+    assert_eq!(world.state.nodes[&"core".into()].end, Some(NodeEnd::Committed));
+    assert_eq!(ended(&world), (EndReason::Aborted, Outcome::Interrupted));
+
+    let mut world = World::lucky();
+    world.until_node("core", asks);
+    world.record(Event::AbortAsked { by: "me".to_owned() });
+    assert!(world.state.wanted(world.now).is_empty());
+    world.run();
+    let outcomes = |event: &&Event| matches!(event, Event::EffectEnded { outcome: Ended::Cancelled, .. });
+    assert_eq!(world.events().filter(outcomes).count(), 1);
+    assert_eq!(ended(&world).1.exit_code(), 130);
+}
+
+#[test]
+fn a_pause_lets_what_runs_end_and_starts_nothing_new() {
+    let mut world = World::lucky();
+    let (id, _) = world.until_node("core", measures(StageKind::Test));
+    world.record(Event::PauseAsked);
+    assert_eq!(world.state.wanted(world.now).keys().collect::<Vec<_>>(), [&id]);
+    world.run();
+    assert_eq!(ended(&world), (EndReason::Paused, Outcome::Interrupted));
+    // What the last reading decides is decided before the pause, so that a resume starts from there.
+    assert!(matches!(world.state.nodes[&"core".into()].work, Work::Stable(_)));
+    assert_eq!(world.state.nodes[&"core".into()].state(), NodeState::Committing);
+    world.resume();
+    world.run();
+    assert_eq!(ended(&world), (EndReason::NodesClosed, Outcome::Success));
+}
+
+#[test]
+fn a_request_lost_in_a_crash_is_charged_and_repeated_with_the_same_tag_and_bytes() {
+    let mut world = World::lucky();
+    let (first_id, first) = world.until_node("core", asks);
+    let used = world.state.account.used;
+    world.crash();
+    let (second_id, second) = world.running();
+    assert_ne!(first_id, second_id);
+    assert_eq!(first.effect, second.effect);
+    assert_eq!(second.key.ordinal, first.key.ordinal + 1);
+    assert_eq!(world.state.account.used, used.plus(first.effect.reserve()));
+}
+
+#[test]
+fn a_failed_request_waits_longer_each_time_and_at_least_as_long_as_it_was_told() {
+    let mut world = with(Settings { ask_tries: 9, ..Settings::default() });
+    world.until_node("core", asks);
+    let mut waits = vec![];
+    for told in [None, None, None, Some(500_000)] {
+        let (_, flight) = world.running();
+        let Effect::Ask { attempt: 1, intent: Intent::Generate, .. } = flight.effect else { panic!() };
+        world.ends_with(again(told));
+        let wake = world.state.next_wake(world.now).unwrap();
+        waits.push(wake.since(world.now));
+        assert!(world.state.wanted(world.now).is_empty());
+        assert!(world.state.wanted(Millis(wake.0 - 1)).is_empty());
+        assert_eq!(world.state.wanted(wake).len(), 1);
+        world.now = wake;
+    }
+    let within = |wait: u64, low: u64| wait >= low && wait <= low + low / 4;
+    assert!(within(waits[0], 1000) && within(waits[1], 2000) && within(waits[2], 4000), "{waits:?}");
+    assert_eq!(waits[3], 500_000);
+}
+
+#[test]
+fn a_provider_that_keeps_failing_ends_the_session_and_a_resume_asks_again() {
+    let mut world = with(Settings { ask_tries: 2, ..Settings::default() });
+    world.until_node("core", asks);
+    world.ends_with(again(None));
+    world.now = world.state.next_wake(world.now).unwrap();
+    world.ends_with(again(None));
+    world.run();
+    assert_eq!(ended(&world), (EndReason::Provider, Outcome::ProviderUnusable));
+    world.resume();
+    let (_, flight) = world.running();
+    assert!(asks(&flight.effect) && flight.key.ordinal == 2);
+}
+
+#[test]
+fn a_call_that_just_fits_the_budget_is_made_and_the_next_is_not() {
+    let mut settings = Settings { limits: plenty(), output_tokens: 1000, ..Settings::default() };
+    settings.limits.steps = 2;
+    let mut world = World::with(Dice::lucky(), settings);
+    world.run();
+    assert_eq!(ended(&world), (EndReason::Budget, Outcome::BudgetExhausted));
+    assert_eq!(world.state.account.used.steps, 2);
+    assert_eq!(world.state.nodes[&"core".into()].end, Some(NodeEnd::Committed));
+    let todo = &world.state.end.as_ref().unwrap().trouble.as_ref().unwrap().todo;
+    assert!(todo.contains("--max-steps"), "{todo}");
+}
+
+#[test]
+fn the_time_between_a_crash_and_its_resume_is_not_the_sessions_time() {
+    let mut world = World::lucky();
+    world.until_node("core", asks);
+    let worked = world.state.active_ms();
+    world.now = world.now.plus(100_000_000);
+    world.crash();
+    assert_eq!(world.state.active_ms(), worked);
+}
+
+#[test]
+fn a_node_whose_base_moved_gets_no_more_answers_than_any_other() {
+    let mut world = with(Settings { answers: 2, ..Settings::default() });
+    build_fails(&mut world, 1, "a finding");
+    world.until_node("core", publishes);
+    let changed = vec![path("src/core.rs")];
+    world.ends_with(Ended::BaseMoved { head: tree("moved"), changed, more: 0 });
+    world.run();
+    assert_eq!(world.state.nodes[&"core".into()].answers_used(), 2);
+    assert_eq!(escalation(&world, "core"), EscalateReason::RetriesExhausted);
+    assert_eq!(world.state.nodes[&"shell".into()].end, Some(NodeEnd::Blocked));
+    assert_eq!(ended(&world), (EndReason::NodesClosed, Outcome::Failed));
+}
+
+#[test]
+fn a_base_that_moved_elsewhere_costs_no_model_call() {
+    let mut world = World::lucky();
+    world.until_node("core", publishes);
+    let answers = world.state.nodes[&"core".into()].answers_used();
+    let changed = vec![path("README.md")];
+    world.ends_with(Ended::BaseMoved { head: tree("moved"), changed, more: 0 });
+    let (_, flight) = world.until_node("core", publishes);
+    assert_eq!(flight.key.generation, 1);
+    assert_eq!(world.state.nodes[&"core".into()].answers_used(), answers);
+    let Effect::Publish { branch, .. } = &flight.effect else { panic!() };
+    assert_eq!(branch.base, tree("moved"));
+}
+
+#[test]
+fn a_base_that_keeps_moving_is_given_up_on() {
+    let mut world = with(Settings { rebuilds: 1, ..Settings::default() });
+    for moved in ["once", "twice"] {
+        world.until_node("core", publishes);
+        let changed = vec![path("README.md")];
+        world.ends_with(Ended::BaseMoved { head: tree(moved), changed, more: 0 });
+    }
+    world.run();
+    assert_eq!(escalation(&world, "core"), EscalateReason::BaseKeptMoving);
+}
+
+#[test]
+fn corrections_start_from_the_best_candidate_and_run_out() {
+    let mut world = with(Settings { corrections: 2, ..Settings::default() });
+    let mut verdicts = vec![];
+    for (errors, finding) in [(2, "two errors"), (3, "three errors"), (1, "one error")] {
+        build_fails(&mut world, errors, finding);
+        let event = world.state.due(world.now).unwrap();
+        let Event::AttemptJudged { verdict, .. } = &event else { panic!("{event:?}") };
+        verdicts.push(*verdict);
+        world.record(event);
+    }
+    assert_eq!(verdicts, [Verdict::Improved, Verdict::Discarded, Verdict::Improved]);
+    let starts: Vec<_> = world
+        .events()
+        .filter_map(|event| match event {
+            Event::EffectStarted {
+                effect: Effect::Assemble { branch, intent, attempt, .. }, key, ..
+            } => key.node.as_ref().map(|_| (branch.changes.is_some(), *intent, *attempt)),
+            _ => None,
+        })
+        .collect();
+    let corrected = |attempt| (true, Intent::Correction, attempt);
+    assert_eq!(starts, [(false, Intent::Generate, 1), corrected(1), corrected(2)]);
+    world.run();
+    assert_eq!(escalation(&world, "core"), EscalateReason::RetriesExhausted);
+}
+
+#[test]
+fn the_third_time_the_same_findings_come_the_node_is_given_up() {
+    let mut world = with(Settings { corrections: 9, answers: 9, ..Settings::default() });
+    for _ in 0..3 {
+        build_fails(&mut world, 1, "the same finding");
+    }
+    world.run();
+    assert_eq!(escalation(&world, "core"), EscalateReason::Repeated);
+}
+
+#[test]
+fn an_answer_that_cannot_be_used_is_asked_for_again_in_its_own_words() {
+    for (retry, intent) in
+        [(RetryClass::Malformed, Intent::Malformed), (RetryClass::Retarget, Intent::Retarget)]
+    {
+        let mut world = World::lucky();
+        world.until_node("core", |effect| matches!(effect, Effect::Parse { .. }));
+        world.ends_with(rejected(retry));
+        let (_, flight) = world.until_node("core", asks);
+        let Effect::Ask { intent: asked, attempt: 1, .. } = flight.effect else { panic!("{flight:?}") };
+        assert_eq!(asked, intent);
+        world.run();
+        assert_eq!(ended(&world).1, Outcome::Success);
+    }
+    let mut world = World::lucky();
+    world.until_node("core", |effect| matches!(effect, Effect::Parse { .. }));
+    world.ends_with(rejected(RetryClass::Replan));
+    world.run();
+    assert_eq!(escalation(&world, "core"), EscalateReason::RequiresReplan);
+}
+
+#[test]
+fn what_a_blind_sensor_called_stable_is_measured_again() {
+    let mut world = World::lucky();
+    // Nothing compiled before, so calibration is put off until the first green candidate.
+    world.until(|flight| measures(StageKind::Build)(&flight.effect));
+    let (_, flight) = world.running();
+    world.ends_with(finds(&flight, 1, "does not compile"));
+    world.until_node("core", |effect| matches!(effect, Effect::Calibrate { .. }));
+    world.ends_with(Ended::Calibrated { verdict: Calibration::Blind("a plant".to_owned()), runs: vec![] });
+    world.run();
+    assert_eq!(ended(&world), (EndReason::Degraded, Outcome::DegradedVerification));
+    world.resume();
+    let (_, flight) = world.running();
+    assert_eq!(flight.effect, Effect::Probe, "every sensor is looked at again");
+    let readings = world.log.len();
+    let (_, flight) = world.until_node("core", publishes);
+    let Effect::Publish { evidence, .. } = &flight.effect else { panic!() };
+    let taken = world.log[readings..].iter().filter_map(|(_, event)| match event {
+        Event::EffectEnded { outcome: Ended::Measured { reading, .. }, .. } => Some(reading.blob),
+        _ => None,
+    });
+    let taken: Vec<_> = taken.collect();
+    assert!(evidence.iter().all(|blob| taken.contains(blob)), "a reading from before is used as proof");
+}
+
+#[test]
+fn a_reading_that_could_not_be_taken_never_counts_as_clean() {
+    let mut world = World::lucky();
+    let (_, flight) = world.until_node("core", measures(StageKind::Test));
+    let Effect::Measure { branch, stage, .. } = &flight.effect else { panic!() };
+    let mut reading = green(branch.tree, stage);
+    reading.status = Status::Unavailable("it hangs".to_owned());
+    world.ends_with(Ended::Measured { reading, environment: None, runs: vec![] });
+    world.run();
+    assert_eq!(ended(&world), (EndReason::Degraded, Outcome::DegradedVerification));
+    assert!(!world.events().any(|event| matches!(event, Event::AttemptJudged { .. })));
+}
+
+#[test]
+fn a_reading_of_another_tree_is_not_taken() {
+    let mut world = World::lucky();
+    let (_, flight) = world.until_node("core", measures(StageKind::Test));
+    let Effect::Measure { stage, .. } = &flight.effect else { panic!() };
+    let reading = green(tree_id("another tree"), stage);
+    world.ends_with(Ended::Measured { reading, environment: None, runs: vec![] });
+    let (_, again) = world.running();
+    assert_eq!(again.effect, flight.effect);
+}
+
+#[test]
+fn a_plan_the_user_refuses_is_asked_about_again_after_a_resume() {
+    let mut world = World::lucky();
+    let (_, first) = world.until(|flight| matches!(flight.effect, Effect::Question { .. }));
+    let by = perspt_core::event::Approval::Person;
+    world.ends_with(Ended::Decided { answer: Decision::No, by });
+    world.run();
+    assert_eq!(ended(&world), (EndReason::Refused, Outcome::Refused));
+    world.resume();
+    let (_, second) = world.running();
+    assert_eq!((second.effect, second.key.ordinal), (first.effect, 1));
+}
