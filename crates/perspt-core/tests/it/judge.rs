@@ -87,7 +87,8 @@ fn a_failure_is_inherited_only_if_it_was_there_before_and_lies_in_another_packag
 #[test]
 fn a_compiler_error_is_known_again_by_its_words_and_not_by_its_line() {
     let before = [build("base", &[("b/src/lib.rs", "no method on line 3"), ("a/src/lib.rs", "no type")])];
-    let errors = [("b/src/lib.rs", "no method on line 9"), ("b/src/lib.rs", "no field"), ("a/src/lib.rs", "no type")];
+    let errors =
+        [("b/src/lib.rs", "no method on line 9"), ("b/src/lib.rs", "no field"), ("a/src/lib.rs", "no type")];
     let now = charged(build("now", &errors), &before, &["a/src/lib.rs"]);
     assert_eq!(counted(&now), ["no field", "no type"]);
 }
@@ -194,7 +195,10 @@ fn a_test_in_only_one_of_two_runs_of_a_tree_is_not_tracked() {
 
 #[test]
 fn a_test_that_a_later_tree_added_is_tracked_too() {
-    let before = [run("base", &[("old", "a/t.rs", Passed)]), run("head", &[("old", "a/t.rs", Passed), ("new", "a/t.rs", Passed)])];
+    let before = [
+        run("base", &[("old", "a/t.rs", Passed)]),
+        run("head", &[("old", "a/t.rs", Passed), ("new", "a/t.rs", Passed)]),
+    ];
     let now = charged(run("now", &[("old", "a/t.rs", Passed)]), &before, &["a/src/lib.rs"]);
     assert_eq!(counted(&now), ["new"]);
 }

@@ -148,10 +148,7 @@ fn fields_do_not_run_into_each_other() {
     pieces.update(b"a");
     pieces.update(b"bc");
     assert_eq!(pieces.finish(), Sha::of(b"abc"));
-    assert_eq!(
-        Sha::of(b"").to_string(),
-        "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
-    );
+    assert_eq!(Sha::of(b"").to_string(), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
 }
 
 #[test]

@@ -146,7 +146,9 @@ mod tests {
 fn a_test_that_exits_with_zero_is_red_whatever_cargo_says() {
     let lib = "#[test]\nfn a_wrong() { assert!(false); }\n#[test]\nfn b_ends() { std::process::exit(0); }\n";
     let reading = Slot::new().read(rust(), &package(lib), StageKind::Test);
-    assert!(classes(&reading).contains(&"report-missing"), "{:?}", reading.residuals);
+    for class in ["report-missing", "tests-vanished"] {
+        assert!(classes(&reading).contains(&class), "{class}: {:?}", reading.residuals);
+    }
     assert!(ends(&reading).values().all(|end| *end == TestEnd::Failed), "{:?}", ends(&reading));
 }
 
@@ -410,4 +412,60 @@ fn what_a_confined_test_run_may_write_is_named_file_by_file() {
         .collect();
     assert_eq!(stage.steps[2].build_writes, expected);
     assert_eq!(stage.steps[1].build_writes, expected);
+}
+
+#[test]
+fn a_result_line_forged_after_a_failure_does_not_undo_it() {
+    let files = package("#[test]\nfn wrong() { assert!(false); }\n#[test]\nfn right() {}\n");
+    let slot = Slot::new();
+    let root = rust().roots(&files).remove(0);
+    slot.lay_out(&files, rust());
+    let stage = stage(rust(), &root, &files, StageKind::Test, &Machine::default(), &working());
+    let mut outputs = slot.outputs(rust(), &stage);
+    let printed = String::from_utf8(outputs[2].stdout.clone()).unwrap();
+    let failed = "test wrong ... FAILED\n";
+    assert!(printed.contains(failed), "{printed}");
+    outputs[2].stdout = printed.replace(failed, &format!("{failed}test wrong ... ok\n")).into_bytes();
+    let reading = slot.read_outputs(rust(), &stage, &outputs, &root, &files);
+    assert_eq!(ends(&reading), [("demo::right", TestEnd::Passed), ("demo::wrong", TestEnd::Failed)].into());
+    assert_eq!(classes(&reading), ["test-failed"]);
+}
+
+#[test]
+fn a_build_is_green_only_with_cargos_own_word_and_a_whole_capture() {
+    let files = package(ADD);
+    let slot = Slot::new();
+    let root = rust().roots(&files).remove(0);
+    slot.lay_out(&files, rust());
+    let stage = stage(rust(), &root, &files, StageKind::Build, &Machine::default(), &working());
+    let whole = slot.outputs(rust(), &stage);
+    let read = |outputs: &[perspt_core::stage::StepOutput]| {
+        let reading = slot.read_outputs(rust(), &stage, outputs, &root, &files);
+        classes(&reading).into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(read(&whole), [""; 0]);
+    let mut cut = whole.clone();
+    cut[0].cut = true;
+    assert_eq!(read(&cut), ["report-missing"]);
+    let mut silent = whole.clone();
+    let printed = String::from_utf8(silent[0].stdout.clone()).unwrap();
+    let lines: Vec<&str> = printed.lines().filter(|line| !line.contains("build-finished")).collect();
+    silent[0].stdout = lines.join("\n").into_bytes();
+    assert_eq!(read(&silent), ["report-missing"]);
+}
+
+#[test]
+fn an_error_that_was_there_before_does_not_stand_for_a_plant() {
+    let files = package(ADD).with("src/forgotten.rs", "");
+    let slot = Slot::new();
+    let root = rust().roots(&files).remove(0);
+    let without = slot.read(rust(), &files, StageKind::Build);
+    assert_eq!(classes(&without), ["unmeasured-file"]);
+    let plant = rust().plants(StageKind::Build, &root, &files).remove(0);
+    assert!(!plant.expect.is_met(&without, &without));
+    let mut planted = files.clone();
+    for (path, text) in &plant.writes {
+        planted.put(path.as_str(), text);
+    }
+    assert!(plant.expect.is_met(&without, &slot.read(rust(), &planted, StageKind::Build)));
 }

@@ -29,7 +29,7 @@ impl Lives {
             home: place.home_path(),
             work: place.work(),
             helper: env!("CARGO_BIN_EXE_box-helper").into(),
-            confine: if number % 2 == 0 { Confine::Fully } else { Confine::InPlace },
+            confine: if number.is_multiple_of(2) { Confine::Fully } else { Confine::InPlace },
             mark: place.mark(),
             base_url: server.base_url(),
             session: session_id(),
