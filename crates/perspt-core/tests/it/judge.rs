@@ -122,6 +122,13 @@ fn where_no_package_is_known_every_finding_counts() {
 }
 
 #[test]
+fn a_node_whose_files_lie_in_no_package_of_the_root_inherits_what_was_there() {
+    let before = [build("base", &[("b/src/lib.rs", "x")])];
+    let now = build("now", &[("b/src/lib.rs", "x"), ("b/src/lib.rs", "new")]);
+    assert_eq!(counted(&charged(now, &before, &["docs/guide.md"])), ["new"]);
+}
+
+#[test]
 fn a_file_belongs_to_the_deepest_package_that_holds_it() {
     let packages = [RelPath::root(), path("b"), path("b/c")];
     let files = BTreeSet::from([path("b/c/src/lib.rs")]);

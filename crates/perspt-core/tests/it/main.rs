@@ -10,6 +10,7 @@ mod judge;
 mod nonsense;
 mod outcome;
 mod plausible;
+mod sizes;
 mod stories;
 mod support;
 mod words;
