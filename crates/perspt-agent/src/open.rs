@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use perspt_core::event::{Ended, Event, SCHEMA, SessionResumed, SessionStarted};
 use perspt_core::ids::{Millis, SessionId};
+use perspt_core::outcome::NodeEnd;
 use perspt_core::state::SessionState;
 use perspt_store::publish::{self, Publication, Published};
 use perspt_store::{Home, LogReader, LogWriter, Record, TailCut, WorkspaceLease};
@@ -173,9 +174,26 @@ fn finish_in(
             Published::BaseMoved { .. } => Ended::Lost,
         };
         append(writer, state, at, &Event::EffectEnded { id: publication.effect, outcome })?;
+    } else if !is_committed(state, publication) {
+        // It broke, that was recorded, and it could not be taken back then. What it left is part of a proved
+        // change: it is made whole, or taken out where the user has been there, and the next attempt sees which.
+        match publish::finish(home, lease)? {
+            Published::Done | Published::BaseMoved { .. } => {}
+        }
     }
     publish::settle(home, lease)?;
     Ok(())
+}
+
+/// Whether the commit that a publication was made for is in the log.
+fn is_committed(state: &SessionState, publication: &Publication) -> bool {
+    let Ok(Ended::Published { commit, .. }) = serde_json::from_str(publication.record.get()) else {
+        return false;
+    };
+    state
+        .nodes
+        .get(&commit.node)
+        .is_some_and(|node| node.end == Some(NodeEnd::Committed) && node.merkle == Some(commit.merkle))
 }
 
 /// Whether a folder may hold perspt's data for this workspace: not inside it, and not inside a cargo

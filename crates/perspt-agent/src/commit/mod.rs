@@ -26,7 +26,7 @@ impl Actor {
         let Some(node) = node.and_then(|id| state.nodes.get(id)) else { return Err(Halt::Cancelled) };
         let base = self.tree_of(branch.base)?;
         let (now, _) = self.walk_workspace()?;
-        if now.id() != branch.base.id {
+        if now.id() != branch.base.id && now.id() != branch.tree {
             return Ok(self.base_moved(&base, &now)?);
         }
         let readings: Vec<(BlobId, Reading)> = evidence
@@ -40,6 +40,10 @@ impl Actor {
         let changes = self.changes_of(branch)?;
         let commit = commit_record(state, node, branch, &changes, &proof);
         let head = self.keep_tree(&self.branch_tree(branch)?)?;
+        if now.id() == branch.tree {
+            // A publication that broke half way and was made whole since: there is only the record to make.
+            return Ok(Ended::Published { commit: Box::new(commit), head });
+        }
         self.publish_proved(id, state, changes, commit, head, &proof)
     }
 

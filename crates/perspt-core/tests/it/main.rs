@@ -6,6 +6,7 @@ mod babble;
 mod commute;
 mod dice;
 mod energy;
+mod golden;
 mod judge;
 mod nonsense;
 mod outcome;

@@ -285,10 +285,23 @@ fn a_test_that_ends_the_process_leaves_no_report_and_is_red_with_both_runners() 
 
 #[test]
 fn a_project_that_fails_the_run_without_a_failing_test_is_red() {
-    let hook = "def pytest_sessionfinish(session):\n    session.exitstatus = 1\n";
+    let hook = "def pytest_sessionfinish(session):\n    if not session.config.option.collectonly:\n        session.exitstatus = 1\n";
     let files = project(&[("conftest.py", hook), ("tests/test_a.py", "def test_a(): pass\n")]);
     let reading = Slot::new().read(python(), &files, StageKind::Test);
-    assert!(!classes(&reading).is_empty());
+    assert_eq!(classes(&reading), ["tool-failed"]);
+    assert_eq!(ends(&reading), [("tests/test_a.py::test_a", TestEnd::Passed)].into());
+}
+
+#[test]
+fn the_syntax_script_imports_nothing_of_the_tree_even_where_the_environment_points_there() {
+    let files = project(&[("json.py", "raise SystemExit(0)\n"), ("src/demo/bad.py", "x = = 1\n")]);
+    let slot = Slot::new();
+    slot.lay_out(&files, python());
+    let root = python().roots(&files).remove(0);
+    let mut stage = stage(python(), &root, &files, StageKind::Syntax, &Machine::default(), &working());
+    stage.steps[0].env.insert("PYTHONPATH".to_owned(), "{tree}".to_owned());
+    let outputs = slot.outputs(python(), &stage);
+    assert_eq!(classes(&slot.read_outputs(python(), &stage, &outputs, &root, &files)), ["syntax-error"]);
 }
 
 #[test]

@@ -57,6 +57,8 @@ impl Job<'_> {
             (Some(_), Is::Missing, Is::Before | Is::Other) if change.after.is_none() => {
                 unless_taken(folder.rename_new(&temp, name))
             }
+            // The rest is as the user left it, or as it was. Should a user's bytes be in the temp, we were killed
+            // before we saw that they came out; by now it cannot be told which is newer, so they become a blob.
             (Some(_) | None, _, _) => Ok(()),
         }
     }

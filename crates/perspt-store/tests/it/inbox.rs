@@ -75,5 +75,6 @@ fn garbage_is_moved_aside_and_reported_and_the_messages_still_come() {
     assert_eq!(fs::read(folder.join(&taken.garbage[0].moved_to)).unwrap(), b"{half");
     inbox.send(&json!("more")).unwrap();
     inbox.done("../lock").unwrap();
+    assert!(real.home.session_dir(&id()).join("lock").exists());
     assert_eq!(inbox.take_all().unwrap().messages.len(), 2);
 }

@@ -7,6 +7,7 @@ mod counts;
 mod crash;
 mod edits;
 mod example;
+mod faults;
 mod hopeless;
 mod plans;
 mod stops;

@@ -1,0 +1,125 @@
+//! The disk fails under a session, and later works again.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use perspt_core::ids::TreeId;
+use perspt_core::outcome::Outcome;
+use perspt_store::{RealDisk, publish, verify};
+use perspt_testkit::disk::{Fault, Watched};
+use perspt_testkit::home::Picture;
+use perspt_testkit::server::Table;
+use perspt_testkit::session::Point;
+use rustix::io::Errno;
+
+use crate::support::{PROJECT, World, answers, bundle, delete, one_node, rename, write};
+
+/// A node that replaces, moves and deletes.
+fn table() -> Table {
+    let answer = bundle(&[
+        write("lib/two.toy", "let two = 1 + 1\n"),
+        rename("lib/old.toy", "lib/new.toy"),
+        delete("lib/gone.toy"),
+    ]);
+    let files = ["lib/two.toy", "lib/old.toy", "lib/new.toy", "lib/gone.toy"];
+    answers(one_node(&files), &[("actuator.generate", 1, answer)])
+}
+
+fn world() -> (World, Watched) {
+    let mut world = World::new(PROJECT, table());
+    world.place.write("lib/old.toy", "let old = 1\n");
+    world.place.write("lib/gone.toy", "let gone = 0\n");
+    let disk = Watched::new(Arc::new(RealDisk), &[]);
+    world.rig.home = world.place.home_on(Arc::new(disk.clone()));
+    (world, disk)
+}
+
+/// How it comes out where nothing fails.
+struct Reference {
+    files: Picture,
+    tree: TreeId,
+    /// Every ninth of the disk's steps, from the first after the session has begun to the last.
+    steps: Vec<u64>,
+}
+
+fn undisturbed() -> Reference {
+    let (mut world, disk) = world();
+    let begun = Arc::new(AtomicU64::new(0));
+    world.rig.watch = {
+        let (begun, disk) = (begun.clone(), disk.clone());
+        Arc::new(move |_: &Point<'_>| {
+            let _ = begun.compare_exchange(0, disk.steps(), Ordering::Relaxed, Ordering::Relaxed);
+        })
+    };
+    let state = world.begin();
+    assert_eq!(state.end.unwrap().outcome, Outcome::Success);
+    let steps = (begun.load(Ordering::Relaxed) + 1..=disk.steps()).step_by(9).collect();
+    Reference { files: world.place.picture(), tree: state.head.unwrap().id, steps }
+}
+
+/// After the disk works again, a resume comes to the same end and buys nothing twice.
+fn comes_right(world: &World, reference: &Reference, case: &str) {
+    let state = world.resume();
+    let end = state.end.unwrap();
+    assert_eq!(end.outcome, Outcome::Success, "{case}: {end:?}");
+    assert_eq!(state.head.unwrap().id, reference.tree, "{case}");
+    assert_eq!(world.place.picture(), reference.files, "{case}");
+    let lost = state.account.used.steps - 2;
+    assert!(world.server.asks() as u64 <= 2 + lost, "{case}: {:?}", world.tags());
+    assert_eq!(publish::pending(&world.rig.home, &world.place.work()).unwrap().map(|_| ()), None, "{case}");
+    assert_eq!(verify(&world.rig.home, world.rig.id(), &mut |_| {}).unwrap().torn, None, "{case}");
+}
+
+/// From some step on everything fails: a disk that was pulled out.
+#[test]
+fn a_disk_that_goes_away_ends_the_session_and_a_resume_goes_on() {
+    let reference = undisturbed();
+    for step in reference.steps.iter().copied() {
+        let (world, disk) = world();
+        disk.reset(&[Fault::Stop(step)]);
+        assert!(world.rig.begin().is_err(), "step {step}");
+        disk.reset(&[]);
+        comes_right(&world, &reference, &format!("step {step}"));
+    }
+}
+
+/// One write or sync fails and the next one does not.
+#[test]
+fn a_disk_that_is_full_for_a_moment_ends_the_session_and_a_resume_goes_on() {
+    let reference = undisturbed();
+    for step in reference.steps.iter().copied() {
+        let (world, disk) = world();
+        disk.reset(&[Fault::Fail(step, Errno::NOSPC)]);
+        // A step may be one that is allowed to fail.
+        let ended = world.rig.begin().map(|state| state.end.unwrap().outcome);
+        disk.reset(&[]);
+        match ended {
+            Ok(Outcome::Success) => assert_eq!(world.place.picture(), reference.files, "step {step}"),
+            Ok(Outcome::InternalError) | Err(_) => comes_right(&world, &reference, &format!("step {step}")),
+            Ok(other) => panic!("step {step}: {other:?}"),
+        }
+    }
+}
+
+/// Publishing fails half way and cannot be taken back either; then the log can be written again.
+#[test]
+fn a_publication_that_fails_half_way_is_made_whole_by_the_resume() {
+    let reference = undisturbed();
+    for step in 1..40 {
+        let (mut world, disk) = world();
+        let failing = disk.clone();
+        world.rig.watch = Arc::new(move |point: &Point<'_>| match point {
+            Point::BeforeAct(_) if point.before_publish("one") => failing.reset(&[Fault::Stop(step)]),
+            Point::AfterAct(..) => failing.reset(&[]),
+            _ => {}
+        });
+        let end = world.begin().end.unwrap();
+        if end.outcome == Outcome::Success {
+            assert!(step > 20, "a publication has more than {step} steps");
+            return;
+        }
+        assert_eq!(end.outcome, Outcome::InternalError, "step {step}");
+        world.rig.watch = Arc::new(|_: &Point<'_>| {});
+        comes_right(&world, &reference, &format!("step {step} of publishing"));
+    }
+}
