@@ -12,6 +12,7 @@ mod stops;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use perspt_agent::AgentError;
 use perspt_agent::actor::{Actor, Parts};
@@ -24,7 +25,7 @@ use perspt_core::state::SessionState;
 use perspt_lang::plugin::{Machine, Plugin};
 use perspt_model::{Model, OpenAi, OpenAiConfig};
 use perspt_sandbox::Runner;
-use perspt_store::{Home, LogWriter, Stamp};
+use perspt_store::{Home, LogWriter, Stamp, StoreError};
 
 use crate::clock::{TickClock, session_id};
 use crate::log::started;
@@ -101,12 +102,14 @@ impl Rig {
 
     /// Begins the session and runs it to its end.
     pub fn begin(&self) -> Result<SessionState, AgentError> {
-        self.drive(open::begin(&self.home, self.clock.now(), self.started.clone())?)
+        let open = patiently(|| open::begin(&self.home, self.clock.now(), self.started.clone()))?;
+        self.drive(open)
     }
 
     /// Takes the session up again and runs it to its end; one that has ended for good stays as it is.
     pub fn resume(&self, resumed: SessionResumed) -> Result<SessionState, AgentError> {
-        let open = open::resume(&self.home, self.id(), self.clock.now(), resumed)?;
+        let open =
+            patiently(|| open::resume(&self.home, self.id(), self.clock.now(), resumed.clone()))?;
         if open.state.end.is_some() { Ok(open.state) } else { self.drive(open) }
     }
 
@@ -159,6 +162,20 @@ impl Rig {
         })
         .await
     }
+}
+
+/// Opens a session whose locks this very process gave up just now. A test on another thread may have forked at
+/// that moment, and its child has a copy of our locks until it becomes another program.
+fn patiently(open: impl Fn() -> Result<Open, AgentError>) -> Result<Open, AgentError> {
+    for _ in 0..2000 {
+        match open() {
+            Err(AgentError::Store(StoreError::Held { holder, .. })) if holder.pid == std::process::id() => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            other => return other,
+        }
+    }
+    open()
 }
 
 fn maker(answers: Answers) -> perspt_agent::actor::ModelMaker {

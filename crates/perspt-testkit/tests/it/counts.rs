@@ -233,8 +233,8 @@ fn a_resume_reads_each_event_once_and_no_file_that_has_not_changed() {
         }
     });
     assert_eq!(world.begin().end.unwrap().reason, EndReason::Paused);
-    // One start, five and four effects before the plan, four of the plan, seven of the node with a start and an
-    // end each; one proposal, one adoption, one judgement, the request to pause, the end.
+    // The session's start; a start and an end for each of eight effects before the plan, four for it and seven for
+    // the node; the node's proposal, the plan's adoption, one judgement, the request to pause, the end.
     assert_eq!(world.rig.events().len(), 44);
     let log = std::fs::metadata(world.rig.home.session_dir(world.rig.id()).join("log.jsonl")).unwrap().len();
     let reads = Arc::new(Mutex::new(0));
