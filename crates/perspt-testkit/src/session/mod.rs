@@ -108,8 +108,7 @@ impl Rig {
 
     /// Takes the session up again and runs it to its end; one that has ended for good stays as it is.
     pub fn resume(&self, resumed: SessionResumed) -> Result<SessionState, AgentError> {
-        let open =
-            patiently(|| open::resume(&self.home, self.id(), self.clock.now(), resumed.clone()))?;
+        let open = patiently(|| open::resume(&self.home, self.id(), self.clock.now(), resumed.clone()))?;
         if open.state.end.is_some() { Ok(open.state) } else { self.drive(open) }
     }
 
