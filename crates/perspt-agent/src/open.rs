@@ -6,10 +6,12 @@ use perspt_core::event::{Ended, Event, SCHEMA, SessionResumed, SessionStarted};
 use perspt_core::ids::{Millis, SessionId};
 use perspt_core::outcome::NodeEnd;
 use perspt_core::state::SessionState;
-use perspt_store::publish::{self, Publication, Published};
+use perspt_store::publish::{self, Kept, Publication, Published};
 use perspt_store::{Home, LogReader, LogWriter, Record, TailCut, WorkspaceLease};
 
 use crate::AgentError;
+use crate::commit::bytes_kept;
+use crate::ports::{Unseen, View};
 use crate::session::lost;
 
 /// A session that can be run: its log, its state, and the right to work in its workspace.
@@ -27,54 +29,60 @@ pub struct Open {
 }
 
 /// Begins a session. Whatever another session left half published in the workspace is finished first.
-pub fn begin(home: &Home, at: Millis, started: SessionStarted) -> Result<Open, AgentError> {
+pub fn begin(
+    home: &Home,
+    at: Millis,
+    started: SessionStarted,
+    view: &mut dyn View,
+) -> Result<Open, AgentError> {
     let workspace = PathBuf::from(&started.workspace);
     let lease = WorkspaceLease::try_acquire(home, &workspace, &started.session)?;
-    finish_publication(home, &lease, at, None)?;
-    let mut writer = LogWriter::create(home, &started.session)?;
-    let mut state = SessionState::default();
-    append(&mut writer, &mut state, at, &Event::SessionStarted(Box::new(started)))?;
-    Ok(Open { writer, state, workspace, lease, cut: None })
+    finish_of_another(home, &lease, at)?;
+    let writer = LogWriter::create(home, &started.session)?;
+    let mut log = Log { writer, state: SessionState::default(), cut: None, at, view };
+    log.append(&Event::SessionStarted(Box::new(started)))?;
+    Ok(log.opened(workspace, lease))
 }
 
 /// Takes a session up again: effects that were begun and not ended are settled first, each by its kind.
-pub fn resume(home: &Home, id: &SessionId, at: Millis, resumed: SessionResumed) -> Result<Open, AgentError> {
-    let (mut writer, mut state, cut) = open_log(home, id)?;
-    let workspace = PathBuf::from(&state.meta.as_ref().ok_or(AgentError::NeverBegun)?.workspace);
-    let lease = WorkspaceLease::try_acquire(home, &workspace, id)?;
-    finish_publication(home, &lease, at, Some((&mut writer, &mut state)))?;
-    if state.end.as_ref().is_some_and(|end| !end.reason.is_resumable()) {
-        return Ok(Open { writer, state, workspace, lease, cut });
+pub fn resume(
+    home: &Home,
+    id: &SessionId,
+    at: Millis,
+    resumed: SessionResumed,
+    view: &mut dyn View,
+) -> Result<Open, AgentError> {
+    let (mut log, workspace, lease) = take_up(home, id, at, view)?;
+    if log.state.end.as_ref().is_some_and(|end| !end.reason.is_resumable()) {
+        return Ok(log.opened(workspace, lease));
     }
-    if let Some(cut) = &cut {
+    if let Some(cut) = &log.cut {
         let kept_as = cut.kept_as.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let event = Event::TailCut { offset: cut.offset, bytes: cut.bytes, kept_as };
-        append(&mut writer, &mut state, at, &event)?;
+        log.append(&Event::TailCut { offset: cut.offset, bytes: cut.bytes, kept_as })?;
     }
-    for event in lost(&state) {
-        append(&mut writer, &mut state, at, &event)?;
+    for event in lost(&log.state) {
+        log.append(&event)?;
     }
-    append(&mut writer, &mut state, at, &Event::SessionResumed(resumed))?;
-    Ok(Open { writer, state, workspace, lease, cut })
+    log.append(&Event::SessionResumed(resumed))?;
+    Ok(log.opened(workspace, lease))
 }
 
 /// Ends a session whose process is gone: abort from another terminal when nobody is there to read it.
 pub fn abort_dead(home: &Home, id: &SessionId, at: Millis, by: &str) -> Result<SessionState, AgentError> {
-    let (mut writer, mut state, _) = open_log(home, id)?;
-    let workspace = PathBuf::from(&state.meta.as_ref().ok_or(AgentError::NeverBegun)?.workspace);
-    let lease = WorkspaceLease::try_acquire(home, &workspace, id)?;
-    finish_publication(home, &lease, at, Some((&mut writer, &mut state)))?;
-    if state.end.is_some() {
-        return Ok(state);
+    let mut unseen = Unseen;
+    let (mut log, _, _lease) = take_up(home, id, at, &mut unseen)?;
+    if log.state.end.is_some() {
+        return Ok(log.state);
     }
-    for event in lost(&state) {
-        append(&mut writer, &mut state, at, &event)?;
+    for event in lost(&log.state) {
+        log.append(&event)?;
     }
-    append(&mut writer, &mut state, at, &Event::AbortAsked { by: by.to_owned() })?;
-    while let Some(event) = state.due(at) {
-        append(&mut writer, &mut state, at, &event)?;
+    log.append(&Event::AbortAsked { by: by.to_owned() })?;
+    while let Some(event) = log.state.due(at) {
+        log.append(&event)?;
     }
-    Ok(state)
+    home.texts(id)?.release()?;
+    Ok(log.state)
 }
 
 /// Reads a session without a lock, as far as it goes. Records of a later schema are handed out undecoded.
@@ -107,82 +115,113 @@ pub fn decode(record: &Record) -> Result<Event, AgentError> {
         .map_err(|error| AgentError::BadEvent { seq: record.seq, why: error.to_string() })
 }
 
-fn append(
-    writer: &mut LogWriter,
-    state: &mut SessionState,
+/// A log that is being opened: what is appended is folded and shown at once.
+struct Log<'v> {
+    writer: LogWriter,
+    state: SessionState,
+    cut: Option<TailCut>,
     at: Millis,
-    event: &Event,
-) -> Result<(), AgentError> {
-    let at = at.max(state.last_at);
-    writer.append(at, SCHEMA, event)?;
-    state.apply(at, event);
-    Ok(())
+    view: &'v mut dyn View,
 }
 
-fn open_log(home: &Home, id: &SessionId) -> Result<(LogWriter, SessionState, Option<TailCut>), AgentError> {
-    let mut state = SessionState::default();
-    let mut failed = None;
-    let opened = LogWriter::open(home, id, &mut |record| {
-        if failed.is_some() {
-            return;
+impl<'v> Log<'v> {
+    fn open(home: &Home, id: &SessionId, at: Millis, view: &'v mut dyn View) -> Result<Log<'v>, AgentError> {
+        let mut state = SessionState::default();
+        let mut failed = None;
+        let mut released = false;
+        let opened = LogWriter::open(home, id, &mut |record| {
+            if failed.is_some() {
+                return;
+            }
+            match decode(&record) {
+                Ok(event) => {
+                    state.apply(record.at, &event);
+                    released = event.releases_texts() || (released && event.text().is_none());
+                }
+                Err(error) => failed = Some(error),
+            }
+        })?;
+        if let Some(error) = failed {
+            return Err(error);
         }
-        match decode(&record) {
-            Ok(event) => state.apply(record.at, &event),
-            Err(error) => failed = Some(error),
+        if released {
+            // Whoever recorded that may have been killed before it was done.
+            home.texts(id)?.release()?;
         }
-    })?;
-    match failed {
-        Some(error) => Err(error),
-        None => Ok((opened.writer, state, opened.cut)),
+        Ok(Log { writer: opened.writer, state, cut: opened.cut, at, view })
+    }
+
+    fn append(&mut self, event: &Event) -> Result<(), AgentError> {
+        let at = self.at.max(self.state.last_at);
+        let stamp = self.writer.append(at, SCHEMA, event)?;
+        self.state.apply(at, event);
+        self.view.saw(&stamp, at, event, &self.state);
+        Ok(())
+    }
+
+    /// Finishes the publication that a kill interrupted, records its outcome, then clears its journal.
+    fn finish(
+        &mut self,
+        home: &Home,
+        lease: &WorkspaceLease,
+        publication: &Publication,
+    ) -> Result<(), AgentError> {
+        let in_flight = self.state.in_flight.contains_key(&publication.effect);
+        if in_flight || !is_committed(&self.state, publication) {
+            let outcome = match publish::finish(home, lease)? {
+                Published::Done => {
+                    serde_json::from_str::<Ended>(publication.record.get()).map_err(|error| {
+                        AgentError::Blob { what: "a publication's record", why: error.to_string() }
+                    })?
+                }
+                // Taken back: the next attempt finds out what moved.
+                Published::BaseMoved { kept, .. } => {
+                    self.tell(kept)?;
+                    Ended::Lost
+                }
+            };
+            // One that is not in flight broke, that was recorded, and it could not be taken back then. The next
+            // attempt sees whether it is in the tree now.
+            if in_flight {
+                self.append(&Event::EffectEnded { id: publication.effect, outcome })?;
+            }
+        }
+        let kept = publish::settle(home, lease)?;
+        self.tell(kept)
+    }
+
+    fn tell(&mut self, kept: Vec<Kept>) -> Result<(), AgentError> {
+        kept.into_iter().try_for_each(|kept| self.append(&bytes_kept(kept)))
+    }
+
+    fn opened(self, workspace: PathBuf, lease: WorkspaceLease) -> Open {
+        Open { writer: self.writer, state: self.state, workspace, lease, cut: self.cut }
     }
 }
 
-/// Finishes a publication that a kill interrupted: its outcome is recorded in the log of the session it
-/// belongs to, then its journal is cleared. `ours` is that log where it is already open.
-fn finish_publication(
+/// Opens the log and takes the workspace of a session that has begun, and finishes what was half published there.
+fn take_up<'v>(
     home: &Home,
-    lease: &WorkspaceLease,
+    id: &SessionId,
     at: Millis,
-    ours: Option<(&mut LogWriter, &mut SessionState)>,
-) -> Result<(), AgentError> {
+    view: &'v mut dyn View,
+) -> Result<(Log<'v>, PathBuf, WorkspaceLease), AgentError> {
+    let mut log = Log::open(home, id, at, view)?;
+    let workspace = PathBuf::from(&log.state.meta.as_ref().ok_or(AgentError::NeverBegun)?.workspace);
+    let lease = WorkspaceLease::try_acquire(home, &workspace, id)?;
+    match publish::pending(home, lease.workspace())? {
+        Some(publication) if publication.session == *id => log.finish(home, &lease, &publication)?,
+        Some(_) => finish_of_another(home, &lease, at)?,
+        None => {}
+    }
+    Ok((log, workspace, lease))
+}
+
+/// Finishes what another session left half published, in that session's own log.
+fn finish_of_another(home: &Home, lease: &WorkspaceLease, at: Millis) -> Result<(), AgentError> {
     let Some(publication) = publish::pending(home, lease.workspace())? else { return Ok(()) };
-    match ours {
-        Some((writer, state)) if *writer.session() == publication.session => {
-            finish_in(home, lease, at, writer, state, &publication)
-        }
-        Some(_) | None => {
-            let (mut writer, mut state, _) = open_log(home, &publication.session)?;
-            finish_in(home, lease, at, &mut writer, &mut state, &publication)
-        }
-    }
-}
-
-fn finish_in(
-    home: &Home,
-    lease: &WorkspaceLease,
-    at: Millis,
-    writer: &mut LogWriter,
-    state: &mut SessionState,
-    publication: &Publication,
-) -> Result<(), AgentError> {
-    if state.in_flight.contains_key(&publication.effect) {
-        let outcome = match publish::finish(home, lease)? {
-            Published::Done => serde_json::from_str::<Ended>(publication.record.get()).map_err(|error| {
-                AgentError::Blob { what: "a publication's record", why: error.to_string() }
-            })?,
-            // Taken back: the next attempt finds out what moved.
-            Published::BaseMoved { .. } => Ended::Lost,
-        };
-        append(writer, state, at, &Event::EffectEnded { id: publication.effect, outcome })?;
-    } else if !is_committed(state, publication) {
-        // It broke, that was recorded, and it could not be taken back then. What it left is part of a proved
-        // change: it is made whole, or taken out where the user has been there, and the next attempt sees which.
-        match publish::finish(home, lease)? {
-            Published::Done | Published::BaseMoved { .. } => {}
-        }
-    }
-    publish::settle(home, lease)?;
-    Ok(())
+    // Its records are for whoever looks at that session.
+    Log::open(home, &publication.session, at, &mut Unseen)?.finish(home, lease, &publication)
 }
 
 /// Whether the commit that a publication was made for is in the log.

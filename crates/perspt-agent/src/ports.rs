@@ -58,8 +58,9 @@ pub trait Act: Send + Sync {
         cancel: Cancel,
     ) -> BoxFuture<'static, Acted>;
 
-    /// Told once the outcome is on disk.
-    fn recorded(&self, effect: &Effect, outcome: &Ended) -> Result<(), AgentError>;
+    /// Told of every event once it is on disk, for what may only be done from then on. Hands back what is to be
+    /// recorded of that.
+    fn recorded(&self, event: &Event) -> Result<Vec<Event>, AgentError>;
 }
 
 /// The clock.
@@ -105,6 +106,14 @@ pub trait Interrupts: Send {
 pub trait View {
     /// One record was appended.
     fn saw(&mut self, stamp: &Stamp, at: Millis, event: &Event, state: &SessionState);
+}
+
+/// Nobody looks.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Unseen;
+
+impl View for Unseen {
+    fn saw(&mut self, _: &Stamp, _: Millis, _: &Event, _: &SessionState) {}
 }
 
 /// Who answers questions.

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use perspt_core::effect::Effect;
 use perspt_core::event::{Ended, Event};
 use perspt_core::ids::EffectId;
 use perspt_core::state::{SessionState, Stop};
@@ -33,10 +32,10 @@ pub struct Session<'a> {
 
 /// Runs a session to its end. The state's `end` says how it ended.
 pub async fn run(mut session: Session<'_>) -> Result<SessionState, AgentError> {
-    let mut running: BTreeMap<EffectId, (Effect, Cancel)> = BTreeMap::new();
+    let mut running: BTreeMap<EffectId, Cancel> = BTreeMap::new();
     let mut tasks: JoinSet<(EffectId, Acted)> = JoinSet::new();
     let result = drive(&mut session, &mut running, &mut tasks).await;
-    for (_, cancel) in running.values() {
+    for cancel in running.values() {
         cancel.cancel();
     }
     while tasks.join_next().await.is_some() {}
@@ -45,7 +44,7 @@ pub async fn run(mut session: Session<'_>) -> Result<SessionState, AgentError> {
 
 async fn drive(
     session: &mut Session<'_>,
-    running: &mut BTreeMap<EffectId, (Effect, Cancel)>,
+    running: &mut BTreeMap<EffectId, Cancel>,
     tasks: &mut JoinSet<(EffectId, Acted)>,
 ) -> Result<(), AgentError> {
     loop {
@@ -57,7 +56,7 @@ async fn drive(
         }
         let now = session.clock.now();
         let wanted = session.state.wanted(now);
-        for (id, (_, cancel)) in running.iter() {
+        for (id, cancel) in running.iter() {
             if !wanted.contains_key(id) {
                 cancel.cancel();
             }
@@ -68,10 +67,10 @@ async fn drive(
             }
             session.act.ready(&wanted.effect, &session.state).map_err(AgentError::NotReady)?;
             let (key, effect) = (wanted.key.clone(), wanted.effect.clone());
-            session.record(&Event::EffectStarted { id, key, effect: effect.clone() })?;
+            session.record(&Event::EffectStarted { id, key, effect })?;
             let cancel = Cancel::new();
             let task = session.act.clone().act(id, wanted, Arc::new(session.state.clone()), cancel.clone());
-            running.insert(id, (effect, cancel));
+            running.insert(id, cancel);
             tasks.spawn(async move { (id, task.await) });
         }
         let wake = session.state.next_wake(now).map(|at| Duration::from_millis(at.since(now)));
@@ -84,10 +83,8 @@ async fn drive(
                 for fact in &acted.facts {
                     session.record(fact)?;
                 }
-                session.record(&Event::EffectEnded { id, outcome: acted.outcome.clone() })?;
-                if let Some((effect, _)) = running.remove(&id) {
-                    session.act.recorded(&effect, &acted.outcome)?;
-                }
+                running.remove(&id);
+                session.record(&Event::EffectEnded { id, outcome: acted.outcome })?;
             }
             interrupt = session.interrupts.next() => session.interrupted(&interrupt)?,
             () = tokio::time::sleep(wake.unwrap_or_default()), if wake.is_some() => {}
@@ -101,7 +98,7 @@ impl Session<'_> {
         let stamp = self.journal.append(at, event)?;
         self.state.apply(at, event);
         self.view.saw(&stamp, at, event, &self.state);
-        Ok(())
+        self.act.recorded(event)?.iter().try_for_each(|fact| self.record(fact))
     }
 
     fn interrupted(&mut self, interrupt: &Interrupt) -> Result<(), AgentError> {

@@ -221,6 +221,7 @@ pub fn drive(home: &Home, open: Open, view: &mut dyn View) -> Result<SessionStat
     let parts = Parts {
         home: home.clone(),
         blobs: home.blobs(&session)?,
+        texts: home.texts(&session)?,
         lease,
         machine: machine(&workspace),
         workspace,

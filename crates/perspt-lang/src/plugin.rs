@@ -194,8 +194,7 @@ pub trait Plugin: Sync + Send {
     fn read_probe(&self, probe: &Probe, outputs: &[StepOutput]) -> ToolState;
 
     /// The stages of a root on this tree, with the tools that were seen to work. A required stage that
-    /// no tool can run is an `Err`: which tool is missing, why, and what to install. The files matter:
-    /// where pytest is missing, it depends on the tests themselves whether another runner sees them.
+    /// no tool can run is an `Err`: which tool is missing, why, and what to install.
     fn stages(
         &self,
         root: &Root,
@@ -203,6 +202,14 @@ pub trait Plugin: Sync + Send {
         machine: &Machine,
         tools: &Tools,
     ) -> Vec<Result<Stage, NoTool>>;
+
+    /// The tool that files of the project as it was found cannot do without, though its stages can run: tests
+    /// in the style of a runner that is missing. What a candidate brings is no reason: that is its own fault,
+    /// and a finding of [`Plugin::read`].
+    fn lack(&self, root: &Root, files: &dyn Files, tools: &Tools) -> Option<NoTool> {
+        let _ = (root, files, tools);
+        None
+    }
 
     /// Whether the next step of the stage runs after this output. A failed step ends the stage, except
     /// where what it could not do is known and the steps after it still measure the rest: a target that

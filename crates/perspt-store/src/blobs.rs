@@ -1,4 +1,7 @@
 //! Long text of a session, by the hash of its bytes. A blob is on disk before the event that cites it.
+//!
+//! There are two shelves: what the ledger rests on is kept for good, what perspt and the model said to each
+//! other only as long as it is needed. They are apart so that letting one go can never take the other along.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -8,7 +11,6 @@ use crate::error::StoreError;
 use crate::home::Home;
 use crate::place::{Place, optional};
 
-const BLOBS: &str = "blobs";
 const STAGED: &str = "new-";
 /// Larger than anything perspt takes in; a bound for reading back.
 const BLOB_MAX: u64 = 1 << 30;
@@ -20,22 +22,43 @@ pub(crate) fn unique(prefix: &str) -> String {
     format!("{prefix}{}-{}", std::process::id(), COUNTER.fetch_add(1, Ordering::Relaxed))
 }
 
-/// The blobs of one session.
+/// Where a blob lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shelf {
+    /// Kept for good.
+    Lasting,
+    /// Kept until released.
+    Passing,
+}
+
+impl Shelf {
+    pub(crate) const ALL: [Shelf; 2] = [Shelf::Lasting, Shelf::Passing];
+
+    fn folder(self) -> &'static str {
+        match self {
+            Shelf::Lasting => "blobs",
+            Shelf::Passing => "texts",
+        }
+    }
+}
+
+/// The blobs of one session, on one of its shelves.
 #[derive(Clone)]
 pub struct Blobs {
     home: Home,
     session: SessionId,
+    shelf: Shelf,
 }
 
 impl Blobs {
-    pub(crate) fn new(home: Home, session: SessionId) -> Blobs {
-        Blobs { home, session }
+    pub(crate) fn new(home: Home, session: SessionId, shelf: Shelf) -> Blobs {
+        Blobs { home, session, shelf }
     }
 
     /// Stores bytes; durable on return. A blob that is already there and whole is not written again.
     pub fn put(&self, bytes: &[u8]) -> Result<BlobId, StoreError> {
         let session = self.home.session(&self.session)?;
-        let place = self.home.ensure(&session, BLOBS)?;
+        let place = self.home.ensure(&session, self.shelf.folder())?;
         let id = BlobId::of(bytes);
         let name = id.to_string();
         if !matches!(self.get(id), Ok(found) if found == bytes) {
@@ -50,7 +73,7 @@ impl Blobs {
 
     /// Reads a blob and checks that its bytes are the ones it is named after.
     pub fn get(&self, id: BlobId) -> Result<Vec<u8>, StoreError> {
-        let place = self.home.session(&self.session)?.folder(BLOBS)?;
+        let place = self.home.session(&self.session)?.folder(self.shelf.folder())?;
         let name = id.to_string();
         let bytes = place.read(&name, BLOB_MAX)?;
         if BlobId::of(&bytes) != id {
@@ -66,11 +89,14 @@ impl Blobs {
         Ok(optional(place.look(&id.to_string()))?.is_some())
     }
 
-    /// Removes a blob; one that is missing is no error.
-    pub fn remove(&self, id: BlobId) -> Result<(), StoreError> {
+    /// Removes every blob of the shelf. A kill may leave some, and a power cut may bring some back: the next
+    /// call takes them.
+    pub fn release(&self) -> Result<(), StoreError> {
         let Some(place) = self.folder()? else { return Ok(()) };
-        place.clear(&id.to_string())?;
-        place.sync()
+        for name in place.names()? {
+            place.clear(&name)?;
+        }
+        Ok(())
     }
 
     /// Removes what killed writers left unfinished. Only for the holder of the session's lock.
@@ -85,6 +111,6 @@ impl Blobs {
     }
 
     fn folder(&self) -> Result<Option<Place>, StoreError> {
-        optional(self.home.session(&self.session)?.folder(BLOBS))
+        optional(self.home.session(&self.session)?.folder(self.shelf.folder()))
     }
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use perspt_core::hash::Sha;
 use perspt_core::ids::{Millis, SessionId};
 
-use crate::blobs::Blobs;
+use crate::blobs::{Blobs, Shelf};
 use crate::disk::{Disk, Open};
 use crate::error::StoreError;
 use crate::inbox::Inbox;
@@ -67,10 +67,19 @@ impl Home {
         self.root.join(SESSIONS).join(id.as_str())
     }
 
-    /// The blobs of a session.
+    /// The blobs of a session that are kept for good.
     pub fn blobs(&self, id: &SessionId) -> Result<Blobs, StoreError> {
+        self.shelf(id, Shelf::Lasting)
+    }
+
+    /// The blobs of a session that are kept until they are released: prompts and answers.
+    pub fn texts(&self, id: &SessionId) -> Result<Blobs, StoreError> {
+        self.shelf(id, Shelf::Passing)
+    }
+
+    pub(crate) fn shelf(&self, id: &SessionId, shelf: Shelf) -> Result<Blobs, StoreError> {
         checked(id)?;
-        Ok(Blobs::new(self.clone(), id.clone()))
+        Ok(Blobs::new(self.clone(), id.clone(), shelf))
     }
 
     /// The inbox of a session.

@@ -7,8 +7,9 @@
 //! A home looks like this, folders for their owner alone:
 //!
 //! ```text
-//! sessions/<id>/log.jsonl      the log            sessions/<id>/blobs/<sha>   long text
-//! sessions/<id>/lock           its writer         sessions/<id>/inbox/        commands from others
+//! sessions/<id>/log.jsonl      the log            sessions/<id>/blobs/<sha>   long text, for good
+//! sessions/<id>/lock           its writer         sessions/<id>/texts/<sha>   prompts and answers, for a while
+//! sessions/<id>/inbox/         commands from others
 //! workspaces/<sha of path>/holder.json, publish.json                         who works there, what is half done
 //! slots/                       laid-out branches; not the store's
 //! ```

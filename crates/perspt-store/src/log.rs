@@ -6,6 +6,7 @@ use perspt_core::hash::Sha;
 use perspt_core::ids::{Millis, SessionId};
 use serde::Serialize;
 
+use crate::blobs::Shelf;
 use crate::disk::{File, Open};
 use crate::error::StoreError;
 use crate::home::{Home, LOG};
@@ -84,7 +85,9 @@ impl LogWriter {
             scanner.file().truncate(scanner.offset).map_err(place.fail("cut", LOG))?;
         }
         scanner.file().sync_data().map_err(place.fail("sync", LOG))?;
-        home.blobs(session)?.sweep()?;
+        for shelf in Shelf::ALL {
+            home.shelf(session, shelf)?.sweep()?;
+        }
         let chain = scanner.chain;
         let writer = LogWriter::new(session, &place, scanner.into_file(), chain, lock);
         Ok(Opened { writer, records: chain.seq, cut })

@@ -24,7 +24,7 @@ impl Actor {
         prompt: BlobId,
         cancel: &Cancel,
     ) -> Result<Ended, Halt> {
-        let compiled: Compiled = self.kept("a prompt", prompt)?;
+        let compiled: Compiled = self.said("a prompt", prompt)?;
         let model = self.model.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let Some(model) = model else {
             return Err(Halt::Broke(AgentError::Stuck(
@@ -47,7 +47,7 @@ impl Actor {
         let millis = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
         match model.ask(&prompt, &limits, &mut chunks, cancel).await {
             Ok(answer) => Ok(Ended::Answered {
-                answer: self.parts.blobs.put(answer.text.as_bytes()).map_err(AgentError::from)?,
+                answer: self.parts.texts.put(answer.text.as_bytes()).map_err(AgentError::from)?,
                 capture: capture(&answer.text),
                 tokens_in: answer.usage.map(|usage| usage.input),
                 tokens_out: answer.usage.map(|usage| usage.output),

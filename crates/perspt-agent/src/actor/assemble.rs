@@ -53,7 +53,7 @@ impl Actor {
         let tokens = estimate_tokens(&compiled.head).saturating_add(estimate_tokens(&compiled.body));
         let bytes = compiled.provenance.bytes;
         let template = compiled.provenance.template.clone();
-        let prompt = self.keep(&compiled)?;
+        let prompt = self.say(&compiled)?;
         let Package { files, degraded, hash, .. } = package;
         Ok(Ended::Assembled {
             prompt,
@@ -150,7 +150,7 @@ impl Actor {
             }
             Intent::Retarget | Intent::Malformed => {
                 if let Some(answer) = evidence.first() {
-                    retry.answer = Some(self.kept_text("an answer", *answer)?);
+                    retry.answer = Some(self.answer(*answer)?);
                 }
             }
             Intent::Generate | Intent::ArchitectExisting | Intent::ArchitectGreenfield => return Ok(None),
@@ -160,7 +160,7 @@ impl Actor {
 
     fn plan_retry(&self, evidence: &[BlobId]) -> Result<Option<RetryEvidence>, Halt> {
         let Some(blob) = evidence.first() else { return Ok(None) };
-        let (violations, answer): (Vec<String>, String) = self.kept("a rejected plan", *blob)?;
+        let (violations, answer): (Vec<String>, String) = self.said("a rejected plan", *blob)?;
         Ok(Some(RetryEvidence { violations, answer: Some(answer), ..RetryEvidence::default() }))
     }
 }

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use perspt_core::effect::{Effect, Expects};
-use perspt_core::event::{Approval, Decision, Ended, SessionStarted, Trouble};
+use perspt_core::event::{Approval, Decision, Ended, Event, SessionStarted, Trouble};
 use perspt_core::ids::EffectId;
 use perspt_core::state::{SessionState, Wanted};
 use perspt_lang::plugin::{Machine, Plugin};
@@ -21,6 +21,7 @@ use perspt_sandbox::{Cancel, Runner, SandboxError};
 use perspt_store::{Blobs, Home, StoreError, WorkspaceLease, publish};
 
 use crate::AgentError;
+use crate::commit::bytes_kept;
 use crate::ports::{Act, Acted, BoxFuture, Console};
 
 pub(crate) use bench::{Bench, Floor, shown};
@@ -34,6 +35,8 @@ pub struct Parts {
     pub home: Home,
     /// The session's blobs.
     pub blobs: Blobs,
+    /// Prompts and answers, as long as they are needed.
+    pub texts: Blobs,
     /// The right to publish.
     pub lease: WorkspaceLease,
     /// The workspace, resolved.
@@ -127,7 +130,7 @@ impl Actor {
             },
             Effect::Question { .. } => self.question(state, cancel).await.map(Acted::from),
             Effect::Publish { branch, evidence, required } => {
-                self.publish(id, state, node, branch, evidence, required).map(Acted::from)
+                self.publish(id, state, node, branch, evidence, required)
             }
         }
     }
@@ -181,11 +184,15 @@ impl Act for Actor {
         })
     }
 
-    fn recorded(&self, effect: &Effect, outcome: &Ended) -> Result<(), AgentError> {
-        if let (Effect::Publish { .. }, Ended::Published { .. }) = (effect, outcome) {
-            publish::settle(&self.parts.home, &self.parts.lease)?;
+    fn recorded(&self, event: &Event) -> Result<Vec<Event>, AgentError> {
+        let mut facts = Vec::new();
+        if let Event::EffectEnded { outcome: Ended::Published { .. }, .. } = event {
+            facts.extend(publish::settle(&self.parts.home, &self.parts.lease)?.into_iter().map(bytes_kept));
         }
-        Ok(())
+        if event.releases_texts() {
+            self.parts.texts.release()?;
+        }
+        Ok(facts)
     }
 }
 

@@ -35,7 +35,7 @@ impl Actor {
         answer: BlobId,
         fallback_task: Option<&str>,
     ) -> Result<Acted, Halt> {
-        let text = self.kept_text("an answer", answer)?;
+        let text = self.answer(answer)?;
         let task = state.meta.as_ref().map_or("", |meta| meta.task.as_str());
         let Some(branch) = state.head_branch() else { return Err(Halt::BaseMoved) };
         let files = self.branch_files(&branch)?;
@@ -63,7 +63,7 @@ impl Actor {
             return Ok(proposal(by, &plan, &ground, state, capture, PlanSource::Fallback, bounded(&faults)));
         }
         let diagnostics = bounded(&faults);
-        let evidence = Some(self.keep(&(faults, text))?);
+        let evidence = Some(self.say(&(faults, text))?);
         Ok(Ended::PlanParsed { state, capture, proposed: None, diagnostics, evidence }.into())
     }
 
@@ -113,7 +113,7 @@ impl Actor {
         branch: &Branch,
     ) -> Result<Ended, Halt> {
         let Some(node) = node.and_then(|id| state.nodes.get(id)) else { return Err(Halt::Cancelled) };
-        let text = self.kept_text("an answer", answer)?;
+        let text = self.answer(answer)?;
         let capture = capture(&text);
         let rejected = |state, retry, violations: Vec<String>| {
             Ok(Ended::BundleParsed {

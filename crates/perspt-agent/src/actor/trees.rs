@@ -8,6 +8,7 @@ use perspt_core::ids::BlobId;
 use perspt_core::state::SessionState;
 use perspt_core::tree::{Change, Tree};
 use perspt_sandbox::slot::{StatCache, WalkLimits, WalkNote, walk};
+use perspt_store::Blobs;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -19,25 +20,33 @@ use crate::files::{Sources, TreeFiles};
 const LISTED: usize = 40;
 
 impl Actor {
-    /// Keeps a value as a blob.
+    /// Keeps a value for good.
     pub(crate) fn keep(&self, value: &impl Serialize) -> Result<BlobId, AgentError> {
-        let bytes = serde_json::to_vec(value)
-            .map_err(|error| AgentError::Blob { what: "a value", why: error.to_string() })?;
-        Ok(self.parts.blobs.put(&bytes)?)
+        put(&self.parts.blobs, value)
     }
 
-    /// A value that was kept.
+    /// A value that was kept for good.
     pub(crate) fn kept<T: DeserializeOwned>(&self, what: &'static str, id: BlobId) -> Result<T, AgentError> {
-        let bytes = self.parts.blobs.get(id)?;
-        serde_json::from_slice(&bytes).map_err(|error| AgentError::Blob { what, why: error.to_string() })
+        get(&self.parts.blobs, what, id)
     }
 
-    /// A blob as text; the empty one needs no file.
-    pub(crate) fn kept_text(&self, what: &'static str, id: BlobId) -> Result<String, AgentError> {
+    /// Keeps a prompt or a rejected answer until the node it is about is closed.
+    pub(crate) fn say(&self, value: &impl Serialize) -> Result<BlobId, AgentError> {
+        put(&self.parts.texts, value)
+    }
+
+    /// A prompt or a rejected answer of an open node.
+    pub(crate) fn said<T: DeserializeOwned>(&self, what: &'static str, id: BlobId) -> Result<T, AgentError> {
+        get(&self.parts.texts, what, id)
+    }
+
+    /// An answer as it came; the empty one needs no file.
+    pub(crate) fn answer(&self, id: BlobId) -> Result<String, AgentError> {
         if id == BlobId::of(b"") {
             return Ok(String::new());
         }
-        String::from_utf8(self.parts.blobs.get(id)?)
+        let what = "an answer";
+        String::from_utf8(self.parts.texts.get(id)?)
             .map_err(|error| AgentError::Blob { what, why: error.to_string() })
     }
 
@@ -120,4 +129,14 @@ impl Actor {
         let changed = changes.into_iter().take(LISTED).map(|change| change.path).collect();
         Ok(Ended::BaseMoved { head: self.keep_tree(now)?, changed, more })
     }
+}
+
+fn put(blobs: &Blobs, value: &impl Serialize) -> Result<BlobId, AgentError> {
+    let bytes = serde_json::to_vec(value)
+        .map_err(|error| AgentError::Blob { what: "a value", why: error.to_string() })?;
+    Ok(blobs.put(&bytes)?)
+}
+
+fn get<T: DeserializeOwned>(blobs: &Blobs, what: &'static str, id: BlobId) -> Result<T, AgentError> {
+    serde_json::from_slice(&blobs.get(id)?).map_err(|error| AgentError::Blob { what, why: error.to_string() })
 }

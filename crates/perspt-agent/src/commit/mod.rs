@@ -2,16 +2,17 @@
 
 use perspt_core::effect::Branch;
 use perspt_core::energy::{StabilityProof, prove};
-use perspt_core::event::{Commit, Ended, merkle};
+use perspt_core::event::{Commit, Ended, Event, KeptPlace, merkle};
 use perspt_core::ids::{BlobId, EffectId, NodeId};
 use perspt_core::reading::{Reading, StageId};
 use perspt_core::state::{Node, SessionState};
 use perspt_core::tree::Change;
-use perspt_store::publish::{Publication, Published, publish};
+use perspt_store::publish::{Kept, KeptAs, Publication, Published, publish};
 use serde_json::value::to_raw_value;
 
 use crate::AgentError;
 use crate::actor::{Actor, Halt};
+use crate::ports::Acted;
 
 impl Actor {
     pub(crate) fn publish(
@@ -22,12 +23,12 @@ impl Actor {
         branch: &Branch,
         evidence: &[BlobId],
         required: &[StageId],
-    ) -> Result<Ended, Halt> {
+    ) -> Result<Acted, Halt> {
         let Some(node) = node.and_then(|id| state.nodes.get(id)) else { return Err(Halt::Cancelled) };
         let base = self.tree_of(branch.base)?;
         let (now, _) = self.walk_workspace()?;
         if now.id() != branch.base.id && now.id() != branch.tree {
-            return Ok(self.base_moved(&base, &now)?);
+            return Ok(self.base_moved(&base, &now)?.into());
         }
         let readings: Vec<(BlobId, Reading)> = evidence
             .iter()
@@ -42,7 +43,7 @@ impl Actor {
         let head = self.keep_tree(&self.branch_tree(branch)?)?;
         if now.id() == branch.tree {
             // A publication that broke half way and was made whole since: there is only the record to make.
-            return Ok(Ended::Published { commit: Box::new(commit), head });
+            return Ok(Ended::Published { commit: Box::new(commit), head }.into());
         }
         self.publish_proved(id, state, changes, commit, head, &proof)
     }
@@ -55,7 +56,7 @@ impl Actor {
         commit: Commit,
         head: perspt_core::effect::TreeRef,
         proof: &StabilityProof,
-    ) -> Result<Ended, Halt> {
+    ) -> Result<Acted, Halt> {
         assert_eq!(proof.tree(), head.id, "BUG: the proof is of another tree than the one to be published");
         let outcome = Ended::Published { commit: Box::new(commit), head };
         let record = to_raw_value(&outcome)
@@ -64,10 +65,22 @@ impl Actor {
         let workspace = self.parts.workspace.clone();
         let publication = Publication { session, effect: id, workspace, changes, record };
         match publish(&self.parts.home, &self.parts.lease, &publication)? {
-            Published::Done => Ok(outcome),
-            Published::BaseMoved { .. } => Err(Halt::BaseMoved),
+            Published::Done => Ok(outcome.into()),
+            Published::BaseMoved { kept, .. } => {
+                let facts = kept.into_iter().map(bytes_kept).collect();
+                Ok(Acted { facts, outcome: self.moved_head(state)? })
+            }
         }
     }
+}
+
+/// The event that says where a user's bytes are.
+pub(crate) fn bytes_kept(kept: Kept) -> Event {
+    let place = match kept.place {
+        KeptAs::Blob(blob) => KeptPlace::Blob(blob),
+        KeptAs::Path(path) => KeptPlace::Beside(path),
+    };
+    Event::BytesKept { path: kept.path, place }
 }
 
 fn commit_record(

@@ -54,17 +54,22 @@ impl Actor {
     fn root_stages(&self, root: &perspt_core::stage::Root, probed: &Probed, files: &dyn Files) -> RootStages {
         let reference = RootRef { dir: root.dir.clone(), plugin: root.plugin.clone() };
         let mut stages = Vec::new();
-        let mut missing = Vec::new();
+        let mut lacks = Vec::new();
         for stage in self.stages_of(root, probed, files) {
             match stage {
                 Ok(stage) => {
                     stages.push(StageTool { kind: stage.kind, tool: stage.tool, required: stage.required });
                 }
-                Err(lack) => {
-                    missing.push(MissingTool { tool: lack.tool, why: lack.why, install: lack.install });
-                }
+                Err(lack) => lacks.push(lack),
             }
         }
+        let tools = probed.tools.get(&root.plugin.0);
+        let plugin = self.plugin(&root.plugin);
+        lacks.extend(tools.and_then(|tools| plugin?.lack(root, files, tools)));
+        let missing = lacks
+            .into_iter()
+            .map(|lack| MissingTool { tool: lack.tool, why: lack.why, install: lack.install })
+            .collect();
         RootStages { root: reference, stages, missing }
     }
 

@@ -14,7 +14,7 @@ use crate::config::Config;
 use crate::fail::Failure;
 use crate::interrupts::Message;
 use crate::pick::{Which, pick, state_of};
-use crate::view::session_word;
+use crate::view::{kept_place, session_word};
 use crate::{out, wire};
 
 const LOOK: Duration = Duration::from_millis(100);
@@ -76,4 +76,7 @@ fn say(id: &SessionId, state: &SessionState, what: &str) {
         format!("kept: {}", committed.join(", "))
     };
     out::line(&format!("session {id} {what} ({}); {list}", session_word(state, false)));
+    for (path, place) in &state.kept {
+        out::line(&format!("your bytes of {path} are in {}", kept_place(id, place)));
+    }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use perspt_agent::open::begin;
 use perspt_agent::ports::{Clock, SystemClock};
-use perspt_core::event::{Approval, Event, SessionStarted};
+use perspt_core::event::{Approval, SessionStarted};
 use perspt_model::shown_url;
 use perspt_store::Home;
 
@@ -78,13 +78,8 @@ pub fn start(
         settings: config.settings()?,
         program: format!("perspt {}", env!("CARGO_PKG_VERSION")),
     };
-    let at = SystemClock.now();
-    let event = Event::SessionStarted(Box::new(started.clone()));
-    let open = begin(home, at, started)?;
     let mut shown = Shown::new(json);
-    let chain = open.writer.chain();
-    let stamp = perspt_store::Stamp { seq: chain.seq, hash: chain.head };
-    shown.view().saw(&stamp, at, &event, &open.state);
+    let open = begin(home, SystemClock.now(), started, shown.view())?;
     let state = wire::drive(home, open, shown.view())?;
     Ok(exit_code(&state))
 }

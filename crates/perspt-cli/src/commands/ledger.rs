@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use perspt_agent::open::{decode, read};
-use perspt_core::event::{Commit, Ended, Event, merkle};
+use perspt_core::event::{Commit, Ended, Event, KeptPlace, merkle};
 use perspt_core::hash::Sha;
 use perspt_core::ids::{BlobId, Millis, SessionId};
 use perspt_store::{Home, verify};
@@ -143,6 +143,8 @@ fn verify_all(home: &Home, sessions: &[SessionId]) -> Result<u8, Failure> {
 
 fn verify_session(home: &Home, id: &SessionId) -> Result<String, String> {
     let mut cited: BTreeSet<BlobId> = BTreeSet::new();
+    let mut texts: BTreeSet<BlobId> = BTreeSet::new();
+    let mut released = 0;
     let mut commits: Vec<(u64, Commit)> = Vec::new();
     let mut base = Sha::ZERO;
     let mut unknown = 0u64;
@@ -150,6 +152,11 @@ fn verify_session(home: &Home, id: &SessionId) -> Result<String, String> {
     let verified = verify(home, id, &mut |record| match decode(&record) {
         Ok(event) => {
             cite(&event, &mut cited);
+            if event.releases_texts() {
+                released += texts.len();
+                texts.clear();
+            }
+            texts.extend(event.text());
             if let Event::EffectEnded { outcome, .. } = &event {
                 match outcome {
                     Ended::Snapshotted { tree, .. } => base = tree.id.0,
@@ -170,6 +177,10 @@ fn verify_session(home: &Home, id: &SessionId) -> Result<String, String> {
     for blob in &cited {
         blobs.get(*blob).map_err(|error| format!("a cited blob: {error}"))?;
     }
+    let shelf = home.texts(id).map_err(|error| error.to_string())?;
+    for text in &texts {
+        shelf.get(*text).map_err(|error| format!("a prompt or answer that is still needed: {error}"))?;
+    }
     let mut parent = base;
     for (seq, commit) in &commits {
         if commit.parent != parent {
@@ -184,16 +195,23 @@ fn verify_session(home: &Home, id: &SessionId) -> Result<String, String> {
         verified.torn.map(|torn| format!(", torn last record of {} bytes", torn.bytes)).unwrap_or_default();
     let unknown = if unknown > 0 { format!(", {unknown} of a newer schema") } else { String::new() };
     Ok(format!(
-        "{} records, {} blobs, {} commits{unknown}{torn}",
+        "{} records, {} blobs, {released} texts released, {} commits{unknown}{torn}",
         verified.records,
-        cited.len(),
+        cited.len() + texts.len(),
         commits.len()
     ))
 }
 
-/// The blobs an event cites.
+/// The blobs an event cites that are kept for good.
 fn cite(event: &Event, cited: &mut BTreeSet<BlobId>) {
-    let Event::EffectEnded { outcome, .. } = event else { return };
+    let outcome = match event {
+        Event::EffectEnded { outcome, .. } => outcome,
+        Event::BytesKept { place: KeptPlace::Blob(blob), .. } => {
+            cited.insert(*blob);
+            return;
+        }
+        _ => return,
+    };
     match outcome {
         Ended::Snapshotted { tree, .. } | Ended::BaseMoved { head: tree, .. } => {
             cited.insert(tree.manifest);
@@ -207,14 +225,7 @@ fn cite(event: &Event, cited: &mut BTreeSet<BlobId>) {
         Ended::Measured { reading, .. } => {
             cited.insert(reading.blob);
         }
-        Ended::Assembled { prompt, .. } => {
-            cited.insert(*prompt);
-        }
-        Ended::Answered { answer, .. } => {
-            cited.insert(*answer);
-        }
-        Ended::PlanParsed { evidence, .. } => cited.extend(evidence),
-        Ended::BundleParsed { changes, evidence, .. } => cited.extend(changes.iter().chain(evidence)),
+        Ended::BundleParsed { changes, .. } => cited.extend(changes),
         Ended::Published { commit, head } => {
             cited.insert(head.manifest);
             cited.extend(&commit.evidence);
@@ -230,7 +241,10 @@ fn cite(event: &Event, cited: &mut BTreeSet<BlobId>) {
         Ended::Unworkable { .. }
         | Ended::Fetched { .. }
         | Ended::Calibrated { .. }
+        | Ended::Assembled { .. }
+        | Ended::Answered { .. }
         | Ended::AskFailed { .. }
+        | Ended::PlanParsed { .. }
         | Ended::Decided { .. }
         | Ended::Lost
         | Ended::Cancelled

@@ -49,7 +49,8 @@ pub fn run(args: &ResumeArgs) -> Result<u8, Failure> {
         limits: (limits != meta.settings.limits).then_some(limits),
     };
     show_escalations(&before);
-    let open = resume(&home, &id, SystemClock.now(), resumed)?;
+    let mut shown = Shown::new(args.run.json);
+    let open = resume(&home, &id, SystemClock.now(), resumed, shown.view())?;
     if let Some(cut) = &open.cut {
         out::note(&format!(
             "the last record was torn ({} bytes); it was cut and kept as {}",
@@ -57,10 +58,6 @@ pub fn run(args: &ResumeArgs) -> Result<u8, Failure> {
             cut.kept_as.display()
         ));
     }
-    if !args.run.json {
-        out::line(&format!("RESUME session={id} workspace={}", out::value(&meta.workspace)));
-    }
-    let mut shown = Shown::new(args.run.json);
     let state = wire::drive(&home, open, shown.view())?;
     Ok(exit_code(&state))
 }

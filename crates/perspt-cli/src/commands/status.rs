@@ -9,7 +9,7 @@ use crate::args::StatusArgs;
 use crate::config::Config;
 use crate::fail::Failure;
 use crate::pick::{Which, pick, state_of};
-use crate::view::session_word;
+use crate::view::{kept_place, session_word};
 use crate::{out, wire};
 
 /// Runs it.
@@ -83,6 +83,9 @@ fn show(id: &SessionId, state: &SessionState, running: bool) {
         if let Some(node) = state.nodes.get(id) {
             show_node(node);
         }
+    }
+    for (path, place) in &state.kept {
+        out::line(&format!("kept       your bytes of {path} are in {}", kept_place(id, place)));
     }
     if let Some(trouble) = state.end.as_ref().and_then(|end| end.trouble.as_ref()) {
         out::line(&format!("stopped    {}: {}", out::plain(&trouble.what), out::plain(&trouble.why)));

@@ -11,7 +11,7 @@ use perspt_core::reading::Status;
 use perspt_core::state::{InFlight, SessionState};
 use perspt_store::Stamp;
 
-use super::text::{diff_fields, energy_fields, plugins, verdict_field};
+use super::text::{diff_fields, energy_fields, kept_place, plugins, verdict_field};
 use crate::out::{self, plain, value};
 
 /// The lines.
@@ -34,9 +34,21 @@ impl View for Lines {
                     value(&started.model)
                 ));
             }
-            Event::SessionResumed(_) => out::line("RESUME"),
+            Event::SessionResumed(_) => {
+                let meta = state.meta.as_ref();
+                out::line(&format!(
+                    "RESUME session={} workspace={}",
+                    meta.map(|meta| meta.session.to_string()).unwrap_or_default(),
+                    value(meta.map_or("", |meta| &meta.workspace))
+                ));
+            }
             Event::TailCut { bytes, kept_as, .. } => {
                 out::line(&format!("REPAIR torn_record={bytes} kept_as={}", value(kept_as)));
+            }
+            Event::BytesKept { path, place } => {
+                let at = state.meta.as_ref().map(|meta| kept_place(&meta.session, place));
+                let (path, at) = (value(path.as_str()), value(&at.unwrap_or_default()));
+                out::line(&format!("KEPT your_bytes_of={path} in={at}"));
             }
             Event::EffectStarted { id, key, effect } => {
                 self.begun = Some((*id, InFlight { key: key.clone(), effect: effect.clone() }));

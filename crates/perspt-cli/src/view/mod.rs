@@ -6,4 +6,4 @@ mod text;
 
 pub use json::Json;
 pub use lines::Lines;
-pub use text::session_word;
+pub use text::{kept_place, session_word};

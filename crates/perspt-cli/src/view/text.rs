@@ -1,7 +1,8 @@
 //! Words that several views share.
 
 use perspt_core::energy::Energy;
-use perspt_core::event::{DiffNote, StageResult, StageVerdict};
+use perspt_core::event::{DiffNote, KeptPlace, StageResult, StageVerdict};
+use perspt_core::ids::SessionId;
 use perspt_core::path::RelPath;
 use perspt_core::reading::StageKind;
 use perspt_core::residual::Milli;
@@ -70,6 +71,14 @@ pub fn diff_fields(diff: &DiffNote) -> String {
         fields.push(format!("tests_changed={}", diff.tests_changed));
     }
     if fields.is_empty() { "nothing".to_owned() } else { fields.join(" ") }
+}
+
+/// Where bytes of the user's are, as a path below perspt's data folder or in the workspace.
+pub fn kept_place(session: &SessionId, place: &KeptPlace) -> String {
+    match place {
+        KeptPlace::Blob(blob) => format!("sessions/{session}/blobs/{blob}"),
+        KeptPlace::Beside(path) => path.to_string(),
+    }
 }
 
 /// The plugins of a session.

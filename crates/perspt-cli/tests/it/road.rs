@@ -49,6 +49,35 @@ fn a_right_first_answer_lands_in_an_existing_python_project() {
 }
 
 #[test]
+fn prompts_and_answers_are_gone_when_their_node_is_closed_and_the_ledger_knows() {
+    let language = Language::Python;
+    let world = World::of(language).serve(planned(language, move |ask: &Ask| {
+        if intent(ask) == "actuator.generate" { solution(language) } else { Reply::status(401, "no") }
+    }));
+    world.agent("add a mul function").expect(0);
+    let [id] = &world.sessions()[..] else { panic!("{:?}", world.sessions()) };
+    let texts = world.home().join("sessions").join(id).join("texts");
+    assert_eq!(std::fs::read_dir(&texts).unwrap().count(), 0);
+    world.perspt(&["ledger", "--verify"]).expect(0).says("4 texts released");
+}
+
+#[test]
+fn a_text_that_an_open_node_still_needs_is_missed_by_the_ledger() {
+    let language = Language::Python;
+    let wrong = move |ask: &Ask| {
+        if intent(ask) == "actuator.generate" { attempt(language, "a + b") } else { Reply::status(401, "no") }
+    };
+    let world = World::of(language).serve(planned(language, wrong));
+    world.agent("add a mul function").expect(8);
+    world.perspt(&["ledger", "--verify"]).expect(0).says("2 texts released");
+    let [id] = &world.sessions()[..] else { panic!("{:?}", world.sessions()) };
+    let texts = world.home().join("sessions").join(id).join("texts");
+    let text = std::fs::read_dir(&texts).unwrap().next().unwrap().unwrap();
+    std::fs::remove_file(text.path()).unwrap();
+    world.perspt(&["ledger", "--verify"]).expect(1).says("still needed");
+}
+
+#[test]
 fn a_second_session_remembers_the_calibration_and_sees_the_first_ones_work() {
     let language = Language::Python;
     let world = World::of(language).serve(planned(language, move |ask: &Ask| {

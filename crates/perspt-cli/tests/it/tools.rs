@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use crate::support::{Language, Ran, World, planned, solution};
+use crate::support::{Language, Ran, World, bundle, intent, planned, solution, write};
 
 /// A folder of programs that comes first on PATH, or is all of it.
 fn program(world: &World, name: &str, script: &str) {
@@ -87,12 +87,32 @@ fn where_pytest_is_missing_unittest_tests_are_run_by_our_own_runner() {
     bare_python(&world);
     world.git();
     let world = world.serve(planned(language, move |_| {
-        crate::support::bundle(&[
-            crate::support::write("calc/__init__.py", &language.lib_with("a * b")),
-            crate::support::write("tests/test_mul.py", "import unittest\n\nfrom calc import mul\n\n\nclass MulTest(unittest.TestCase):\n    def test_mul(self):\n        self.assertEqual(mul(4, 3), 12)\n"),
+        bundle(&[
+            write("calc/__init__.py", &language.lib_with("a * b")),
+            write("tests/test_mul.py", "import unittest\n\nfrom calc import mul\n\n\nclass MulTest(unittest.TestCase):\n    def test_mul(self):\n        self.assertEqual(mul(4, 3), 12)\n"),
         ])
     }));
     world.agent("add a mul function").expect(0).says("unittest=pass(2-passed,0-failed)");
+}
+
+#[test]
+fn where_pytest_is_missing_an_answer_with_tests_that_need_it_is_corrected() {
+    let unit = "import unittest\n\nfrom calc import mul\n\n\nclass MulTest(unittest.TestCase):\n    def test_mul(self):\n        self.assertEqual(mul(4, 3), 12)\n";
+    let world = World::python().serve(planned(Language::Python, move |ask| {
+        if intent(ask) == "actuator.generate" {
+            return solution(Language::Python);
+        }
+        assert!(ask.request.text().contains("tests/test_mul.py"), "the correction names the file");
+        bundle(&[write("tests/test_mul.py", unit)])
+    }));
+    std::fs::remove_file(world.ws().join("tests/test_calc.py")).unwrap();
+    world.write("tests/test_old.py", &unit.replace("mul", "add").replace("12", "7").replace("Mul", "Add"));
+    bare_python(&world);
+    world
+        .agent("add a mul function")
+        .expect(0)
+        .says("RETRY class=correction")
+        .says("unittest=pass(2-passed,0-failed)");
 }
 
 #[test]

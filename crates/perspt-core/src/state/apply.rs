@@ -26,6 +26,7 @@ impl SessionState {
             event,
             Event::SessionResumed(_)
                 | Event::TailCut { .. }
+                | Event::BytesKept { .. }
                 | Event::EffectEnded { outcome: Ended::Lost, .. }
         );
         if !of_the_dead {
@@ -40,6 +41,7 @@ impl SessionState {
             }
             Event::SessionResumed(resumed) => self.resumed(at, resumed),
             Event::TailCut { .. } => {}
+            Event::BytesKept { path, place } => self.kept.push((path.clone(), place.clone())),
             Event::EffectStarted { id, key, effect } => {
                 let ordinal = Self::ordinal_key(key.node.as_ref(), key.generation, effect.stage());
                 let count = self.ordinals.entry(ordinal).or_insert(0);

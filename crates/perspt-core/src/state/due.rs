@@ -216,12 +216,14 @@ impl SessionState {
         let mut residuals: Vec<String> =
             node.failure.iter().flat_map(|failure| failure.lines.clone()).collect();
         residuals.truncate(LINES);
+        // Answers are not kept beyond their node; what was wrong with one stands in the lines.
+        let measured = node.failure.iter().filter(|failure| failure.class == RetryClass::Correction);
         Certificate {
             reason,
             category,
             energy: best.and_then(|best| best.energy.clone()),
             residuals,
-            evidence: node.failure.iter().flat_map(|failure| failure.evidence.clone()).take(LINES).collect(),
+            evidence: measured.flat_map(|failure| failure.evidence.clone()).take(LINES).collect(),
             answers: node.answers_used(),
             corrections: node.corrections.min(self.settings().corrections),
             head: self.head.map_or(crate::ids::TreeId(crate::hash::Sha::ZERO), |head| head.id),

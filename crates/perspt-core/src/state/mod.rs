@@ -18,7 +18,7 @@ use crate::budget::Account;
 use crate::effect::{Branch, Effect, EffectKey, EffectStage, Intent, TreeRef};
 use crate::energy::ReadingSummary;
 use crate::event::{
-    Calibration, MissingTool, PlanSource, RepoMode, RootRef, RootStages, SessionStarted, Trouble,
+    Calibration, KeptPlace, MissingTool, PlanSource, RepoMode, RootRef, RootStages, SessionStarted, Trouble,
 };
 use crate::hash::Sha;
 use crate::ids::{BlobId, EffectId, Millis, NodeId};
@@ -209,6 +209,9 @@ pub struct SessionState {
     pub owed: BTreeMap<String, BTreeSet<RelPath>>,
     /// Files that did not exist when the session began.
     pub authored: BTreeSet<RelPath>,
+    /// Bytes of the user's that lost their place in the tree.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<(RelPath, KeptPlace)>,
     /// A request to stop.
     pub stop: Stop,
     /// The user's no.

@@ -316,7 +316,7 @@ impl Babble<'_> {
     }
 
     pub fn event(&mut self) -> Event {
-        match self.0.below(13) {
+        match self.0.below(14) {
             0 => {
                 let settings = Settings {
                     answers: self.small(),
@@ -359,6 +359,10 @@ impl Babble<'_> {
             8 | 9 => Event::NodeClosed { node: self.node_id(), end: self.closed() },
             10 => Event::PauseAsked,
             11 => Event::AbortAsked { by: self.text() },
+            12 => {
+                let place = KeptPlace::Blob(self.blob());
+                self.paths().pop().map_or(Event::PauseAsked, |path| Event::BytesKept { path, place })
+            }
             _ => {
                 let reasons = [
                     EndReason::NodesClosed,

@@ -264,6 +264,7 @@ fn events() -> Vec<Event> {
             limits: Some(plenty()),
         }),
         Event::TailCut { offset: u64::MAX, bytes: u64::MAX, kept_as: "k".repeat(200) },
+        Event::BytesKept { path: long_path(1000, 0), place: KeptPlace::Beside(long_path(1000, 1)) },
         Event::NodeProposed { by: id(), node: Box::new(wide_node()), roots: (0..2).map(wide_root).collect() },
         Event::PlanAdopted { revision: 1, source: PlanSource::Architect, nodes: 40, plan: sha("p") },
         Event::AttemptJudged {

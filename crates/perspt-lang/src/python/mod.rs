@@ -149,6 +149,10 @@ impl Plugin for Python {
         stages::stages(root, files, machine, tools)
     }
 
+    fn lack(&self, root: &Root, files: &dyn Files, tools: &Tools) -> Option<NoTool> {
+        stages::lack(root, files, tools)
+    }
+
     fn goes_on(&self, _stage: &Stage, output: &StepOutput) -> bool {
         // Files that could not be collected keep the others from nothing.
         let collected = output.step == "collect" && matches!(output.end, StepEnd::Exited(1 | 2));

@@ -41,7 +41,7 @@ pub(crate) fn stages(
     let python = interpreter(machine);
     let syntax = works(StageKind::Syntax, PYTHON, tools)
         .map(|()| made(StageKind::Syntax, "python compile", vec![compile(python, root, files)]));
-    let test = runner(root, files, tools).map(|runner| match runner {
+    let test = runner(tools).map(|runner| match runner {
         Runner::Pytest => made(StageKind::Test, PYTEST, pytest(python, root, files)),
         Runner::Unittest => made(StageKind::Test, UNITTEST, unittest(python, root, files)),
     });
@@ -53,20 +53,21 @@ enum Runner {
     Unittest,
 }
 
-/// pytest where it works. Where it is missing, unittest, unless there are tests that it cannot see. A pytest
-/// that is there and broken is named, not passed over.
-fn runner(root: &Root, files: &dyn Files, tools: &Tools) -> Result<Runner, NoTool> {
+/// pytest where it works, unittest where it is missing. A pytest that is there and broken is named, not passed
+/// over.
+fn runner(tools: &Tools) -> Result<Runner, NoTool> {
     let Err(no_pytest) = works(StageKind::Test, PYTEST, tools) else { return Ok(Runner::Pytest) };
     if matches!(tools.get(PYTEST), Some(ToolState::Broken { .. })) {
         return Err(no_pytest);
     }
-    if let Some(file) = needs_pytest(root, files).first() {
-        return Err(NoTool {
-            why: format!("{}, and the tests in {file} need it", no_pytest.why),
-            ..no_pytest
-        });
-    }
     works(StageKind::Test, UNITTEST, tools).map(|()| Runner::Unittest)
+}
+
+/// pytest, where it is missing and there are tests that unittest cannot see.
+pub(crate) fn lack(root: &Root, files: &dyn Files, tools: &Tools) -> Option<NoTool> {
+    let no_pytest = works(StageKind::Test, PYTEST, tools).err()?;
+    let file = needs_pytest(root, files).into_iter().next()?;
+    Some(NoTool { why: format!("{}, and the tests in {file} need it", no_pytest.why), ..no_pytest })
 }
 
 /// Test files of a root that plain unittest does not see all of.

@@ -50,6 +50,14 @@ struct Span {
     line_start: u64,
     column_start: u64,
     is_primary: bool,
+    /// Where the macro that the span lies in was called.
+    #[serde(default)]
+    expansion: Option<Box<Expansion>>,
+}
+
+#[derive(Deserialize)]
+struct Expansion {
+    span: Span,
 }
 
 /// One thing that was built.
@@ -143,8 +151,7 @@ fn residual(message: &Diagnostic, origin: Origin, tool: &str, context: &ReadCont
     if summary || !(is_error || message.level == "warning") {
         return None;
     }
-    let span = message.spans.iter().find(|span| span.is_primary).or(message.spans.first());
-    let file = span.and_then(|span| in_tree(context, &span.file_name));
+    let (span, file) = written_at(message, context).unzip();
     let (component, class) = match origin {
         Origin::Outside => (Component::Boot, "dependency-broken"),
         Origin::Tree if message.message.contains("linking with") => (Component::Syn, "link-error"),
@@ -155,11 +162,17 @@ fn residual(message: &Diagnostic, origin: Origin, tool: &str, context: &ReadCont
     } else {
         Residual::warning(component, "compile-warning", tool, message.message.clone())
     };
-    // A macro of another crate reports a place outside the tree: no place is better than a wrong one.
-    residual.place =
-        span.filter(|_| file.is_some()).and_then(|span| place(span.line_start, span.column_start));
+    residual.place = span.and_then(|span| place(span.line_start, span.column_start));
     residual.symbol = message.code.as_ref().map(|code| code.code.clone());
     Some(residual.in_file(file).with_evidence(message.rendered.as_deref().unwrap_or(&message.message)))
+}
+
+/// The place in the tree that a diagnostic is about. One inside a macro of another crate is where the tree calls
+/// that macro; no place is better than a wrong one.
+fn written_at<'m>(message: &'m Diagnostic, context: &ReadContext<'_>) -> Option<(&'m Span, RelPath)> {
+    let primary = message.spans.iter().find(|span| span.is_primary).or(message.spans.first());
+    std::iter::successors(primary, |span| span.expansion.as_deref().map(|expansion| &expansion.span))
+        .find_map(|span| Some((span, in_tree(context, &span.file_name)?)))
 }
 
 impl Artifact {

@@ -388,13 +388,13 @@ fn without_pytest_tests_that_need_it_are_never_green() {
     {
         let files = project(&[("tests/test_a.py", needing)]);
         let root = python().roots(&files).remove(0);
-        let stages = python().stages(&root, &files, &machine, &without_pytest());
-        let no_tool = stages[1].as_ref().unwrap_err();
+        let no_tool = python().lack(&root, &files, &without_pytest()).unwrap();
         assert_eq!((no_tool.stage, no_tool.tool.as_str()), (StageKind::Test, "pytest"), "{needing}");
         assert!(no_tool.why.contains("tests/test_a.py"));
-        // Where the stage was settled before such tests were written, they are red.
-        let plain = project(&[]);
-        let stage = stage(python(), &root, &plain, StageKind::Test, &machine, &without_pytest());
+        assert_eq!(python().lack(&root, &files, &working()), None);
+        assert_eq!(python().lack(&root, &project(&[("tests/test_a.py", UNIT)]), &without_pytest()), None);
+        // A candidate that brings such tests is red.
+        let stage = stage(python(), &root, &files, StageKind::Test, &machine, &without_pytest());
         let slot = Slot::new();
         slot.lay_out(&files, python());
         let outputs = slot.outputs(python(), &stage);

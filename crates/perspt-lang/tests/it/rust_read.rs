@@ -56,6 +56,16 @@ fn ten_errors_weigh_more_than_one_and_each_counts_once() {
 }
 
 #[test]
+fn an_error_inside_a_macro_of_another_crate_is_placed_where_the_macro_is_called() {
+    let lib = "pub struct S;\n#[test]\nfn same() {\n    assert_eq!(S, S);\n}\n";
+    let reading = Slot::new().read(rust(), &package(lib), StageKind::Build);
+    assert_eq!(classes(&reading), ["compile-error"; 2], "{:?}", reading.residuals);
+    for residual in &reading.residuals {
+        assert_eq!((residual.file.clone(), residual.place.unwrap().line), (Some(path("src/lib.rs")), 4));
+    }
+}
+
+#[test]
 fn warnings_are_shown_and_not_charged() {
     let reading = Slot::new().read(rust(), &package("fn unused() {}\n"), StageKind::Build);
     assert_eq!(classes(&reading), [""; 0]);

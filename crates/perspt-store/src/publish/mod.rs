@@ -115,10 +115,16 @@ pub fn publish(
     let journal = Journal { publication: publication.clone(), made };
     journal::write(home, &journal)?;
     let job = Job { journal: &journal, ground, home };
-    job.run().inspect_err(|_| {
-        // If this fails too, the journal is still there and says so.
-        let _ = job.take_back();
+    job.run().or_else(|error| match job.take_back() {
+        Ok(kept) if !kept.is_empty() => Ok(moved_by(kept)),
+        // If taking back failed too, the journal is still there and says so.
+        Ok(_) | Err(_) => Err(error),
     })
+}
+
+/// Whoever wrote bytes that had to be kept has changed the base: that comes before whatever else went wrong.
+fn moved_by(kept: Vec<Kept>) -> Published {
+    Published::BaseMoved { paths: kept.iter().map(|kept| kept.path.clone()).collect(), kept }
 }
 
 /// The publication into a workspace that a kill has interrupted. If its commit event is in the log call
@@ -136,11 +142,13 @@ pub fn finish(home: &Home, lease: &WorkspaceLease) -> Result<Published, StoreErr
     // Whoever wrote the journal may have been killed before it was durable.
     journal::sync(home, lease.workspace())?;
     let job = Job { journal: &journal, ground: Ground::new(lease), home };
-    let result = job.run();
-    if let Err(StoreError::Damaged { .. } | StoreError::NoSession(_)) = &result {
-        job.take_back()?;
+    match job.run() {
+        Err(error @ (StoreError::Damaged { .. } | StoreError::NoSession(_))) => {
+            let kept = job.take_back()?;
+            if kept.is_empty() { Err(error) } else { Ok(moved_by(kept)) }
+        }
+        result => result,
     }
-    result
 }
 
 /// Clears up after a publication whose commit event is in the log: removes the old files and folders that

@@ -10,7 +10,7 @@ use perspt_testkit::disk::{Op, Watched};
 use crate::support::{Real, home_on, id, session_of, sim};
 
 #[test]
-fn a_blob_is_read_back_by_its_hash_and_can_be_removed() {
+fn a_blob_is_read_back_by_its_hash() {
     let real = Real::new();
     let _writer = session_of(&real.home, 0);
     let blobs = real.home.blobs(&id()).unwrap();
@@ -20,11 +20,28 @@ fn a_blob_is_read_back_by_its_hash_and_can_be_removed() {
         assert_eq!(blob, BlobId::of(bytes));
         assert_eq!(blobs.get(blob).unwrap(), bytes);
         assert!(blobs.exists(blob).unwrap());
-        blobs.remove(blob).unwrap();
-        assert!(!blobs.exists(blob).unwrap());
-        assert!(matches!(blobs.get(blob), Err(StoreError::Io { .. })));
-        blobs.remove(blob).unwrap();
     }
+    assert!(!blobs.exists(BlobId::of(b"never stored")).unwrap());
+    assert!(matches!(blobs.get(BlobId::of(b"never stored")), Err(StoreError::Io { .. })));
+}
+
+#[test]
+fn releasing_texts_takes_all_of_them_and_nothing_that_is_kept_for_good() {
+    let real = Real::new();
+    let _writer = session_of(&real.home, 0);
+    let (blobs, texts) = (real.home.blobs(&id()).unwrap(), real.home.texts(&id()).unwrap());
+    texts.release().unwrap();
+    // A file of the project that has the very bytes of an answer.
+    let same = blobs.put(b"answer").unwrap();
+    let said = [texts.put(b"answer").unwrap(), texts.put(b"prompt").unwrap()];
+    assert_eq!(same, said[0]);
+    texts.release().unwrap();
+    assert_eq!(blobs.get(same).unwrap(), b"answer");
+    for text in said {
+        assert!(!texts.exists(text).unwrap());
+    }
+    assert_eq!(texts.put(b"prompt").unwrap(), said[1]);
+    assert_eq!(texts.get(said[1]).unwrap(), b"prompt");
 }
 
 #[test]

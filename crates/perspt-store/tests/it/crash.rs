@@ -23,7 +23,8 @@ pub struct Acks {
     created: bool,
     events: Vec<Value>,
     blobs: BTreeSet<BlobId>,
-    removed: bool,
+    /// A text was stored and is not released.
+    said: bool,
     sent: bool,
     taken: bool,
     published: bool,
@@ -119,7 +120,8 @@ pub fn session(disk: Watched, told: &Told) -> Result<(), StoreError> {
     told.lock().unwrap().created = true;
     append(&mut writer, told, json!({"kind": "note", "n": 1}))?;
     append(&mut writer, told, json!({"kind": "note", "n": 2}))?;
-    let passing = put(&home, told, PASSING)?;
+    home.texts(&id())?.put(PASSING)?;
+    told.lock().unwrap().said = true;
     let cited = put(&home, told, CITED)?;
     append(&mut writer, told, json!({"kind": "cites", "blob": cited}))?;
 
@@ -135,9 +137,8 @@ pub fn session(disk: Watched, told: &Told) -> Result<(), StoreError> {
     let lease = WorkspaceLease::try_acquire(&home, Path::new(WORKSPACE), &id())?;
     begin_publication(&home, &lease, &mut writer, told)?;
 
-    told.lock().unwrap().blobs.remove(&passing);
-    home.blobs(&id())?.remove(passing)?;
-    told.lock().unwrap().removed = true;
+    told.lock().unwrap().said = false;
+    home.texts(&id())?.release()?;
     append(&mut writer, told, json!({"kind": "end"}))
 }
 
@@ -252,7 +253,8 @@ pub fn holds(sim: &SimDisk, acks: &Acks) -> Result<(), String> {
         let blob = serde_json::from_value(event["blob"].clone()).unwrap();
         blobs.get(blob).map_err(|error| format!("a cited blob: {error}"))?;
     }
-    check(!acks.removed || !blobs.exists(BlobId::of(PASSING)).unwrap(), "a removed blob is there again")?;
+    let texts = home.texts(&id()).unwrap();
+    check(!acks.said || texts.get(BlobId::of(PASSING)).is_ok(), "a text that is still needed is gone")?;
 
     let messages = home.inbox(&id()).unwrap().take_all().map_err(|error| error.to_string())?;
     check(messages.garbage.is_empty(), "garbage in the inbox")?;

@@ -14,6 +14,7 @@ use crate::support::{
 };
 
 const MINE: &[u8] = b"what the user wrote";
+const ALSO_MINE: &[u8] = b"what the user wrote elsewhere";
 
 fn before() -> Images {
     [("d/gone", "g"), ("a", "1"), ("m", "2"), ("z", "3")]
@@ -273,6 +274,76 @@ fn an_edit_between_a_kill_at_any_moment_and_the_finish_stands_and_the_rest_is_wh
         }
     }
     assert!(finished > 100, "{finished}");
+}
+
+/// A user edits two files while perspt publishes, perspt is killed at any call after the first edit, and taken up
+/// again. Each file has its new bytes in the end; only where the kill fell between an exchange and the look at
+/// what came out, a copy says where they are.
+#[test]
+fn two_edits_at_two_paths_are_in_the_tree_or_in_a_copy_even_if_perspt_is_killed_while_taking_back() {
+    let (mut in_tree, mut in_copy) = (0, 0);
+    for second in 1.. {
+        let mut pictures = take_back_with_two_edits(second);
+        if pictures.is_empty() {
+            break;
+        }
+        for (n, picture) in pictures.drain(..).enumerate() {
+            let context = format!("second edit {second} calls after the first, killed at picture {n}");
+            let sim = picture;
+            let home = home_on(sim.clone());
+            let lease = WorkspaceLease::try_acquire(&home, WORKSPACE.as_ref(), &id()).unwrap();
+            let mut kept = Vec::new();
+            if pending(&home, WORKSPACE.as_ref()).unwrap().is_some() {
+                if let Published::BaseMoved { kept: found, .. } = finish(&home, &lease).unwrap() {
+                    kept = found;
+                }
+                kept.extend(settle(&home, &lease).unwrap());
+            }
+            for (name, bytes) in [("m", MINE), ("a", ALSO_MINE)] {
+                let there = sim.read(&format!("{WORKSPACE}/{name}")).is_some_and(|found| found == bytes);
+                let copied = kept.iter().any(|kept| {
+                    let KeptAs::Blob(blob) = &kept.place else { return false };
+                    kept.path.as_str() == name && home.blobs(&id()).unwrap().get(*blob).unwrap() == bytes
+                });
+                assert!(there || copied, "{name}, {context}: {:?}, {kept:?}", sim.images(WORKSPACE));
+                in_tree += u32::from(there);
+                in_copy += u32::from(copied);
+            }
+        }
+    }
+    assert!(in_tree > 20 * in_copy, "in the tree {in_tree} times, in a copy {in_copy} times");
+    assert!(in_copy > 0, "no kill fell between an exchange and the look at what came out");
+}
+
+/// The disk as it was before each call that follows the second edit; none where that edit came too late.
+fn take_back_with_two_edits(second: u64) -> Vec<SimDisk> {
+    let sim = start();
+    let watched = Watched::new(Arc::new(sim.clone()), &[]);
+    let home = home_on(watched.clone());
+    let (_writer, lease) = prepared(&home);
+    watched.reset(&[]);
+    let pictures = Arc::new(Mutex::new(Vec::new()));
+    let (user, shots, mut since) = (sim.clone(), Arc::clone(&pictures), None);
+    watched.before_each(move |call| {
+        if call.op == perspt_testkit::disk::Op::Exchange && call.path.ends_with("/m") && since.is_none() {
+            do_edit(&user, "m", Edit::Replace);
+            since = Some(call.number);
+        }
+        match since {
+            Some(first) if call.number == first + second => {
+                user.put(&format!("{WORKSPACE}/a"), 0o644, ALSO_MINE);
+            }
+            Some(first) if call.number > first + second => shots.lock().unwrap().push(user.kill()),
+            Some(_) | None => {}
+        }
+    });
+    let published = publish(&home, &lease, &publication(lease.workspace(), changes())).unwrap();
+    assert!(matches!(published, Published::BaseMoved { .. }), "{published:?}");
+    let mut pictures = std::mem::take(&mut *pictures.lock().unwrap());
+    if !pictures.is_empty() {
+        pictures.push(sim.kill());
+    }
+    pictures
 }
 
 #[test]

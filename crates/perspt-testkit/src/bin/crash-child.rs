@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 
 use perspt_agent::AgentError;
 use perspt_core::effect::Effect;
-use perspt_core::event::SessionResumed;
+use perspt_core::event::{Event, SessionResumed};
 use perspt_core::ids::Millis;
 use perspt_core::state::SessionState;
 use perspt_sandbox::Allowed;
@@ -74,7 +74,10 @@ fn play(config: &Config) -> Told {
                 Point::BeforeAct(wanted) if is_publish(&wanted.effect) => {
                     publishes.push((steps.now(), steps.now()));
                 }
-                Point::AfterTold(effect) if is_publish(effect) => {
+                Point::AfterAct(wanted, _) if is_publish(&wanted.effect) => {
+                    publishes.last_mut().expect("it was begun").1 = steps.now();
+                }
+                Point::AfterTold(Event::EffectEnded { .. }) => {
                     publishes.last_mut().expect("it was begun").1 = steps.now();
                 }
                 _ => {}

@@ -17,7 +17,7 @@ use std::time::Duration;
 use perspt_agent::AgentError;
 use perspt_agent::actor::{Actor, Parts};
 use perspt_agent::open::{self, Open};
-use perspt_agent::ports::{BoxFuture, Clock, Console, View};
+use perspt_agent::ports::{BoxFuture, Clock, Console, Unseen};
 use perspt_agent::session::{Session, run};
 use perspt_core::event::{Decision, Event, SessionResumed, SessionStarted, Trouble};
 use perspt_core::ids::{Millis, SessionId};
@@ -25,7 +25,7 @@ use perspt_core::state::SessionState;
 use perspt_lang::plugin::{Machine, Plugin};
 use perspt_model::{Model, OpenAi, OpenAiConfig};
 use perspt_sandbox::Runner;
-use perspt_store::{Home, LogWriter, Stamp, StoreError};
+use perspt_store::{Home, LogWriter, StoreError};
 
 use crate::clock::{TickClock, session_id};
 use crate::log::started;
@@ -102,13 +102,16 @@ impl Rig {
 
     /// Begins the session and runs it to its end.
     pub fn begin(&self) -> Result<SessionState, AgentError> {
-        let open = patiently(|| open::begin(&self.home, self.clock.now(), self.started.clone()))?;
+        let open =
+            patiently(|| open::begin(&self.home, self.clock.now(), self.started.clone(), &mut Unseen))?;
         self.drive(open)
     }
 
     /// Takes the session up again and runs it to its end; one that has ended for good stays as it is.
     pub fn resume(&self, resumed: SessionResumed) -> Result<SessionState, AgentError> {
-        let open = patiently(|| open::resume(&self.home, self.id(), self.clock.now(), resumed.clone()))?;
+        let open = patiently(|| {
+            open::resume(&self.home, self.id(), self.clock.now(), resumed.clone(), &mut Unseen)
+        })?;
         if open.state.end.is_some() { Ok(open.state) } else { self.drive(open) }
     }
 
@@ -127,6 +130,7 @@ impl Rig {
         let parts = Parts {
             home: self.home.clone(),
             blobs: self.home.blobs(writer.session())?,
+            texts: self.home.texts(writer.session())?,
             lease,
             workspace,
             runner: self.runner.clone(),
@@ -157,7 +161,7 @@ impl Rig {
             act: Arc::new(points::WatchedAct { inner, watch: self.watch.clone() }),
             clock: self.clock.as_ref(),
             interrupts: &mut self.stops.clone(),
-            view: &mut Nobody,
+            view: &mut Unseen,
         })
         .await
     }
@@ -187,12 +191,6 @@ fn maker(answers: Answers) -> perspt_agent::actor::ModelMaker {
             Ok(Arc::new(made.expect("an address")) as Arc<dyn Model>)
         }
     })
-}
-
-struct Nobody;
-
-impl View for Nobody {
-    fn saw(&mut self, _: &Stamp, _: Millis, _: &Event, _: &SessionState) {}
 }
 
 struct Person(Decision);

@@ -9,7 +9,7 @@ use std::task::Poll;
 use perspt_agent::AgentError;
 use perspt_agent::ports::{Act, Acted, BoxFuture, Journal};
 use perspt_core::effect::Effect;
-use perspt_core::event::{Ended, Event, Trouble};
+use perspt_core::event::{Event, Trouble};
 use perspt_core::ids::{EffectId, Millis, NodeId};
 use perspt_core::state::{SessionState, Wanted};
 use perspt_sandbox::Cancel;
@@ -28,10 +28,10 @@ pub enum Point<'a> {
     DuringAct(&'a Wanted),
     /// The effect is done and its outcome is not recorded.
     AfterAct(&'a Wanted, &'a Acted),
-    /// The outcome is recorded and the actor was not told.
-    BeforeTold(&'a Effect),
-    /// The actor was told.
-    AfterTold(&'a Effect),
+    /// The event is recorded and what follows from that is not done.
+    BeforeTold(&'a Event),
+    /// It is done.
+    AfterTold(&'a Event),
 }
 
 impl Point<'_> {
@@ -112,10 +112,16 @@ impl Act for WatchedAct {
         })
     }
 
-    fn recorded(&self, effect: &Effect, outcome: &Ended) -> Result<(), AgentError> {
-        self.watch.at(&Point::BeforeTold(effect));
-        self.inner.recorded(effect, outcome)?;
-        self.watch.at(&Point::AfterTold(effect));
-        Ok(())
+    fn recorded(&self, event: &Event) -> Result<Vec<Event>, AgentError> {
+        // Nothing follows from most events, and no point is a second one.
+        let follows = event.releases_texts();
+        if follows {
+            self.watch.at(&Point::BeforeTold(event));
+        }
+        let facts = self.inner.recorded(event)?;
+        if follows {
+            self.watch.at(&Point::AfterTold(event));
+        }
+        Ok(facts)
     }
 }

@@ -40,7 +40,7 @@ impl Syncs {
         }
         let count = match call.path.as_str() {
             path if path.ends_with("/log.jsonl") => &mut self.log,
-            path if path.contains("/blobs/") => &mut self.blobs,
+            path if path.contains("/blobs/") || path.contains("/texts/") => &mut self.blobs,
             path if path.contains("/home/workspaces/") => &mut self.journal,
             path if path.contains("/work/") => &mut self.work,
             path => panic!("{path} is synced, too"),
@@ -69,7 +69,7 @@ fn syncs_of_node(world: &mut World) -> Syncs {
         {
             *open.lock().unwrap() = true;
         }
-        Point::AfterTold(Effect::Publish { .. }) => *open.lock().unwrap() = false,
+        Point::AfterTold(Event::EffectEnded { .. }) => *open.lock().unwrap() = false,
         _ => {}
     });
     assert_eq!(world.begin().end.unwrap().outcome, Outcome::Success);

@@ -7,8 +7,9 @@ mod watch;
 use std::collections::BTreeSet;
 
 use perspt_core::effect::Effect;
-use perspt_core::event::{Ended, Event, SessionResumed, Settings};
-use perspt_core::ids::{EffectId, Millis};
+use perspt_core::event::{Ended, Event, KeptPlace, SessionResumed, Settings};
+use perspt_core::ids::{BlobId, EffectId, Millis};
+use perspt_core::path::RelPath;
 use perspt_core::state::{InFlight, SessionState, Stop};
 
 use crate::dice::Dice;
@@ -222,6 +223,10 @@ impl World {
         self.now = self.now.plus(self.dice.below(100_000_000));
         if self.dice.chance(200) {
             self.record(Event::TailCut { offset: 100, bytes: 3, kept_as: "log.cut".to_owned() });
+        }
+        if self.dice.chance(100) {
+            let place = KeptPlace::Blob(BlobId::of(b"theirs"));
+            self.record(Event::BytesKept { path: RelPath::parse("src/lib.rs").unwrap(), place });
         }
         for id in self.state.in_flight.keys().copied().collect::<Vec<_>>() {
             self.record(Event::EffectEnded { id, outcome: Ended::Lost });

@@ -65,6 +65,7 @@ impl Watch {
             Event::SessionResumed(_) => self.stop = Stop::No,
             Event::SessionStarted(_)
             | Event::TailCut { .. }
+            | Event::BytesKept { .. }
             | Event::NodeProposed { .. }
             | Event::PlanAdopted { .. }
             | Event::NodeClosed { .. } => {}
@@ -80,7 +81,9 @@ impl Watch {
                 self.active_ms += self.span.1.since(self.span.0);
                 self.span = (at, at);
             }
-            Event::TailCut { .. } | Event::EffectEnded { outcome: Ended::Lost, .. } => {}
+            Event::TailCut { .. }
+            | Event::BytesKept { .. }
+            | Event::EffectEnded { outcome: Ended::Lost, .. } => {}
             _ => self.span.1 = at,
         }
         assert_eq!(after.active_ms(), self.active_ms + self.span.1.since(self.span.0));

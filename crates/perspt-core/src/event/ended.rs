@@ -1,0 +1,366 @@
+//! How effects end. Facts only: what follows from them is decided by the fold.
+
+use serde::{Deserialize, Serialize};
+
+use super::commit::Commit;
+use super::session::{Approval, MissingTool, RepoMode, RootRef, RootStages, Trouble};
+use crate::effect::TreeRef;
+use crate::energy::ReadingSummary;
+use crate::hash::Sha;
+use crate::ids::{BlobId, TreeId};
+use crate::path::RelPath;
+
+/// One process that was run: what, how it ended, how it was confined.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunNote {
+    /// The step, as `stage/step`.
+    pub step: String,
+    /// Program and arguments, shortened.
+    pub command: String,
+    /// How it ended, in words.
+    pub end: String,
+    /// The confinement that was in force.
+    pub confinement: String,
+    /// How long it took.
+    pub ms: u64,
+}
+
+/// What a branch changes, for people; at most a screenful, with a count of the rest.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct DiffNote {
+    /// New files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub create: Vec<RelPath>,
+    /// Changed files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub modify: Vec<RelPath>,
+    /// Deleted files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub delete: Vec<RelPath>,
+    /// Files whose content went to another name.
+    #[serde(default, rename = "move", skip_serializing_if = "Vec::is_empty")]
+    pub moved: Vec<(RelPath, RelPath)>,
+    /// Existing tests whose bodies changed.
+    #[serde(default)]
+    pub tests_changed: u32,
+}
+
+/// The seven ends of reading an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum ParseState {
+    /// Strict JSON.
+    StructuredOk,
+    /// JSON inside a fence or prose.
+    TolerantRecoveryOk,
+    /// Nothing that could be read.
+    NoStructuredPayload,
+    /// JSON of another shape.
+    SchemaInvalid,
+    /// The right shape, and something it must not ask for.
+    SemanticallyRejected,
+    /// Nothing at all.
+    EmptyResponse,
+    /// The model says its scope is too small.
+    RequiresReplan,
+}
+
+/// What to do about an answer that cannot be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RetryClass {
+    /// Ask again, saying what was expected.
+    Malformed,
+    /// Ask again, saying which path, hunk or command was wrong.
+    Retarget,
+    /// Ask again, with what the tools found.
+    Correction,
+    /// The scope is too small; the node is given up.
+    Replan,
+}
+
+impl RetryClass {
+    /// The word on a RETRY line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            RetryClass::Malformed => "malformed",
+            RetryClass::Retarget => "retarget",
+            RetryClass::Correction => "correction",
+            RetryClass::Replan => "replan",
+        }
+    }
+}
+
+/// Layer A: what came, always recorded.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Capture {
+    /// The hash of the text.
+    pub hash: Sha,
+    /// Its bytes.
+    pub length: u64,
+    /// Its first line, shortened.
+    pub first_line: String,
+}
+
+/// The end of an effect.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "ended", rename_all = "snake_case")]
+pub enum Ended {
+    /// Of a snapshot.
+    Snapshotted {
+        /// The workspace as it is.
+        tree: TreeRef,
+        /// How many files.
+        files: u64,
+        /// Empty or not.
+        repo_mode: RepoMode,
+        /// The language roots; in greenfield, the languages the task names.
+        roots: Vec<RootRef>,
+        /// The commit git stands at, where there is git.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        git_head: Option<String>,
+        /// What a person should know.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        notes: Vec<String>,
+    },
+    /// Of a snapshot, where the workspace cannot be worked with.
+    Unworkable {
+        /// What happened, why, what to do.
+        trouble: Trouble,
+    },
+    /// Of a probe.
+    Probed {
+        /// What can be measured, root by root.
+        roots: Vec<RootStages>,
+        /// Tool and version, a line each.
+        tools: Vec<String>,
+        /// The blob with everything the probes saw.
+        detail: BlobId,
+        /// The confinement that can be had.
+        confinement: String,
+    },
+    /// Of a fetch.
+    Fetched {
+        /// The processes.
+        runs: Vec<RunNote>,
+    },
+    /// Of a layout.
+    LaidOut {
+        /// The tree, lock files settled.
+        tree: TreeId,
+        /// The changes, lock files included.
+        changes: BlobId,
+        /// For people.
+        diff: DiffNote,
+        /// The processes.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        runs: Vec<RunNote>,
+    },
+    /// Of a measurement.
+    Measured {
+        /// What was found.
+        reading: ReadingSummary,
+        /// The machine's fault, where a baseline could not run for a reason outside the tree.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        environment: Option<MissingTool>,
+        /// The processes.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        runs: Vec<RunNote>,
+    },
+    /// Of a calibration.
+    Calibrated {
+        /// Whether the planted errors were seen.
+        verdict: Calibration,
+        /// The processes; none where the result was remembered.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        runs: Vec<RunNote>,
+    },
+    /// Of an assembly.
+    Assembled {
+        /// The compiled prompt.
+        prompt: BlobId,
+        /// The hash of the context package.
+        context: Sha,
+        /// The files in it.
+        files: Vec<RelPath>,
+        /// Files that were left out or shortened, with why.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        degraded: Vec<String>,
+        /// The prompt's bytes.
+        bytes: u64,
+        /// An upper estimate of its tokens.
+        tokens: u64,
+        /// The template it was compiled from.
+        template: String,
+    },
+    /// Of a request, with an answer.
+    Answered {
+        /// The answer's text.
+        answer: BlobId,
+        /// What came.
+        capture: Capture,
+        /// Tokens read, where the provider says so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tokens_in: Option<u64>,
+        /// Tokens written.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tokens_out: Option<u64>,
+        /// Tokens the provider had cached.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tokens_cached: Option<u64>,
+        /// An upper estimate of the tokens in and out, where the provider does not say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tokens_estimated: Option<u64>,
+        /// Until the first piece.
+        first_token_ms: u64,
+        /// Until the end.
+        latency_ms: u64,
+        /// The model that answered.
+        model: String,
+    },
+    /// Of a request, without one.
+    AskFailed {
+        /// What kind of failure, as a slug.
+        class: String,
+        /// What happened, for people.
+        what: String,
+        /// What it means for the next step.
+        next: AskNext,
+    },
+    /// Of reading a plan.
+    PlanParsed {
+        /// How it was read.
+        state: ParseState,
+        /// What came.
+        capture: Capture,
+        /// Whose plan was proposed, if one was.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        proposed: Option<PlanSource>,
+        /// What was wrong, a line each.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        diagnostics: Vec<String>,
+        /// The diagnostics and the answer, for the next prompt.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        evidence: Option<BlobId>,
+    },
+    /// Of reading a bundle.
+    BundleParsed {
+        /// How it was read.
+        state: ParseState,
+        /// What came.
+        capture: Capture,
+        /// The changes against the node's base, where it can be used.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        changes: Option<BlobId>,
+        /// What to do where it cannot.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        retry: Option<RetryClass>,
+        /// What was wrong, a line each.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        violations: Vec<String>,
+        /// The violations and the answer, for the next prompt.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        evidence: Option<BlobId>,
+    },
+    /// Of a question.
+    Decided {
+        /// The answer.
+        answer: Decision,
+        /// Who gave it.
+        by: Approval,
+    },
+    /// Of a publication that reached the tree.
+    Published {
+        /// The commit record.
+        commit: Box<Commit>,
+        /// The tree as it now is.
+        head: TreeRef,
+    },
+    /// Of a publication that found another base.
+    BaseMoved {
+        /// The workspace as it now is.
+        head: TreeRef,
+        /// Paths that changed under us, the first few.
+        changed: Vec<RelPath>,
+        /// Whether more changed than are listed.
+        #[serde(default)]
+        more: u64,
+    },
+    /// It was begun and the process died.
+    Lost,
+    /// It was no longer wanted.
+    Cancelled,
+    /// It failed in a way that is nobody's answer.
+    Broke {
+        /// What happened, why, what to do.
+        trouble: Trouble,
+    },
+}
+
+/// Yes or no.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Decision {
+    /// Go on.
+    Yes,
+    /// Stop.
+    No,
+}
+
+/// Whether a stage sees.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "is", content = "what")]
+pub enum Calibration {
+    /// Every planted error was seen.
+    Sees(Vec<String>),
+    /// It was shown before, with the same tool on the same root.
+    Remembered,
+    /// This plant was not seen, or none could be made.
+    Blind(String),
+}
+
+/// What a failed request means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "is", content = "ms")]
+pub enum AskNext {
+    /// Try again, not before this many milliseconds where the provider said so.
+    Again(Option<u64>),
+    /// The model answered, and what it said is not an answer (cut at the output limit, filtered, too long).
+    Malformed,
+    /// Trying again is pointless.
+    Unusable,
+}
+
+/// Whose plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PlanSource {
+    /// The architect's.
+    Architect,
+    /// The deterministic fallback graph.
+    Fallback,
+}
+
+impl Ended {
+    /// The prompt or answer that this outcome says was stored, to be kept until it is released.
+    pub fn text(&self) -> Option<BlobId> {
+        match self {
+            Ended::Assembled { prompt, .. } => Some(*prompt),
+            Ended::Answered { answer, .. } => Some(*answer),
+            Ended::PlanParsed { evidence, .. } | Ended::BundleParsed { evidence, .. } => *evidence,
+            Ended::Snapshotted { .. }
+            | Ended::Unworkable { .. }
+            | Ended::Probed { .. }
+            | Ended::Fetched { .. }
+            | Ended::LaidOut { .. }
+            | Ended::Measured { .. }
+            | Ended::Calibrated { .. }
+            | Ended::AskFailed { .. }
+            | Ended::Decided { .. }
+            | Ended::Published { .. }
+            | Ended::BaseMoved { .. }
+            | Ended::Lost
+            | Ended::Cancelled
+            | Ended::Broke { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Events: the only truth of a session. Every one is durable before anything acts on it; what need not
+//! survive a crash is not an event. Events only grow: new fields are optional, none is renamed or reused.
+
+mod commit;
+mod ended;
+mod session;
+
+use serde::{Deserialize, Serialize};
+
+use crate::effect::{Effect, EffectKey};
+use crate::energy::Energy;
+use crate::hash::Sha;
+use crate::ids::{BlobId, EffectId, NodeId, TreeId};
+use crate::outcome::{Closing, EndReason, Outcome};
+use crate::path::RelPath;
+use crate::plan::PlanNode;
+use crate::residual::Milli;
+
+pub use commit::{
+    Category, Certificate, Closed, Commit, EscalateReason, KeptPlace, StageResult, StageVerdict, Verdict,
+    merkle,
+};
+pub use ended::{
+    AskNext, Calibration, Capture, Decision, DiffNote, Ended, ParseState, PlanSource, RetryClass, RunNote,
+};
+pub use session::{
+    Approval, MissingTool, RepoMode, RootRef, RootStages, SessionResumed, SessionStarted, Settings,
+    StageTool, Trouble,
+};
+
+/// The schema this program writes. A record of a later one is shown as unknown and never acted on.
+pub const SCHEMA: u32 = 1;
+
+/// One event.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Event {
+    /// The session begins.
+    SessionStarted(Box<SessionStarted>),
+    /// A process takes it up again.
+    SessionResumed(SessionResumed),
+    /// A torn last record was cut when the log was opened.
+    TailCut {
+        /// Where.
+        offset: u64,
+        /// How many bytes.
+        bytes: u64,
+        /// The file beside the log that keeps them.
+        kept_as: String,
+    },
+    /// Bytes a user wrote to a file at the very moment it was published or taken back. They have no place in
+    /// the tree any more.
+    BytesKept {
+        /// The file.
+        path: RelPath,
+        /// Where they are.
+        place: KeptPlace,
+    },
+    /// An effect is about to begin; its budget is reserved.
+    EffectStarted {
+        /// Its name.
+        id: EffectId,
+        /// What tells it from others.
+        key: EffectKey,
+        /// What it does.
+        effect: Effect,
+    },
+    /// An effect has ended; one of these per effect.
+    EffectEnded {
+        /// Its name.
+        id: EffectId,
+        /// How.
+        outcome: Ended,
+    },
+    /// One node of a proposed plan, written before the end of the effect that read it.
+    NodeProposed {
+        /// The effect that read it.
+        by: EffectId,
+        /// The node.
+        node: Box<PlanNode>,
+        /// The roots it is verified in.
+        roots: Vec<RootRef>,
+    },
+    /// The proposed plan is the session's plan.
+    PlanAdopted {
+        /// Which revision.
+        revision: u32,
+        /// Whose.
+        source: PlanSource,
+        /// How many nodes.
+        nodes: u32,
+        /// The hash over its nodes.
+        plan: Sha,
+    },
+    /// A candidate was judged.
+    AttemptJudged {
+        /// The node.
+        node: NodeId,
+        /// Its attempt, counted over the whole node.
+        attempt: u32,
+        /// The candidate.
+        tree: TreeId,
+        /// Stage by stage.
+        stages: Vec<StageVerdict>,
+        /// Its energy.
+        energy: Energy,
+        /// The threshold it was held against.
+        threshold: Milli,
+        /// What follows.
+        verdict: Verdict,
+        /// The worst finding, for people.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+    /// A node is closed without a commit.
+    NodeClosed {
+        /// The node.
+        node: NodeId,
+        /// How.
+        end: Closed,
+    },
+    /// The user asked to pause: nothing new is started.
+    PauseAsked,
+    /// The user asked to abort: what runs is cancelled.
+    AbortAsked {
+        /// From where.
+        by: String,
+    },
+    /// The session has come to an end, for good or until it is resumed.
+    SessionEnded {
+        /// Why.
+        reason: EndReason,
+        /// The outcome.
+        outcome: Outcome,
+        /// What is left to say of the whole.
+        closing: Closing,
+        /// For ends that are an error: what, why, what to do.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        trouble: Option<Trouble>,
+        /// Files whose evidence is owed.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        owed: Vec<RelPath>,
+    },
+}
+
+impl Event {
+    /// The prompt or answer that this event cites; it is there until an event [releases](Self::releases_texts)
+    /// it.
+    pub fn text(&self) -> Option<BlobId> {
+        match self {
+            Event::EffectEnded { outcome, .. } => outcome.text(),
+            _ => None,
+        }
+    }
+
+    /// Whether what the model was asked and what it answered up to here is of no more use: the plan stands, or
+    /// the node that was being worked on is closed, or the session is over for good. One node is worked on
+    /// at a time, so there is no other that could still need it.
+    pub fn releases_texts(&self) -> bool {
+        match self {
+            Event::PlanAdopted { .. }
+            | Event::EffectEnded { outcome: Ended::Published { .. }, .. }
+            | Event::NodeClosed { end: Closed::Escalated { .. }, .. } => true,
+            Event::SessionEnded { reason, .. } => !reason.is_resumable(),
+            Event::EffectEnded { .. }
+            | Event::NodeClosed { end: Closed::Blocked { .. }, .. }
+            | Event::SessionStarted(_)
+            | Event::SessionResumed(_)
+            | Event::TailCut { .. }
+            | Event::BytesKept { .. }
+            | Event::EffectStarted { .. }
+            | Event::NodeProposed { .. }
+            | Event::AttemptJudged { .. }
+            | Event::PauseAsked
+            | Event::AbortAsked { .. } => false,
+        }
+    }
+}

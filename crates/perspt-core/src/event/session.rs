@@ -1,0 +1,183 @@
+//! What a session starts from: its task, its knobs, the roots it found.
+
+use serde::{Deserialize, Serialize};
+
+use crate::budget::Limits;
+use crate::energy::Weights;
+use crate::ids::SessionId;
+use crate::path::RelPath;
+use crate::reading::{PluginName, StageId, StageKind};
+
+/// The knobs a session runs with, recorded so that resume uses the same.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settings {
+    /// Budgets.
+    pub limits: Limits,
+    /// Energy weights and threshold.
+    pub weights: Weights,
+    /// Corrections after a node's first answer.
+    pub corrections: u32,
+    /// Answers a node gets in all, unreadable ones included.
+    pub answers: u32,
+    /// Answers the architect gets in all.
+    pub plan_tries: u32,
+    /// Times a node is rebuilt because the user's tree moved.
+    pub rebuilds: u32,
+    /// Requests for one answer before the provider counts as unusable.
+    pub ask_tries: u32,
+    /// The first pause after a failed request; doubled each time.
+    pub backoff_ms: u64,
+    /// The most tokens one answer may have.
+    pub output_tokens: u32,
+    /// Until the first byte of an answer.
+    pub first_byte_ms: u64,
+    /// Between two pieces of an answer.
+    pub idle_ms: u64,
+    /// For a whole answer.
+    pub total_ms: u64,
+    /// For one process of a stage.
+    pub stage_timeout_ms: u64,
+    /// For one process of a probe.
+    pub probe_timeout_ms: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            limits: Limits::default(),
+            weights: Weights::default(),
+            corrections: 3,
+            answers: 6,
+            plan_tries: 3,
+            rebuilds: 3,
+            ask_tries: 5,
+            backoff_ms: 1000,
+            output_tokens: 32_000,
+            first_byte_ms: 120_000,
+            idle_ms: 60_000,
+            total_ms: 900_000,
+            stage_timeout_ms: 600_000,
+            probe_timeout_ms: 120_000,
+        }
+    }
+}
+
+/// Who approves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Approval {
+    /// The session's policy, by `--yes`.
+    Policy,
+    /// The person at the terminal.
+    Person,
+}
+
+/// The first event of every session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionStarted {
+    /// The session's name.
+    pub session: SessionId,
+    /// The workspace's absolute path: the one place it stands.
+    pub workspace: String,
+    /// The task, in the user's words.
+    pub task: String,
+    /// The model's name.
+    pub model: String,
+    /// The endpoint, without credentials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_url: Option<String>,
+    /// Who approves.
+    pub approval: Approval,
+    /// The knobs.
+    pub settings: Settings,
+    /// The program that wrote it.
+    pub program: String,
+}
+
+/// What a resume changes.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct SessionResumed {
+    /// A new model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// A new endpoint.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_url: Option<String>,
+    /// Who approves from now on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<Approval>,
+    /// New budgets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<Limits>,
+}
+
+/// Whether there is a project already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RepoMode {
+    /// There is source or a manifest.
+    Existing,
+    /// There is neither.
+    Greenfield,
+}
+
+/// A root as the log names it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct RootRef {
+    /// The folder.
+    pub dir: RelPath,
+    /// The plugin.
+    pub plugin: PluginName,
+}
+
+impl RootRef {
+    /// One of its stages.
+    pub fn stage(&self, kind: StageKind) -> StageId {
+        StageId { root: self.dir.clone(), plugin: self.plugin.clone(), kind }
+    }
+}
+
+/// A stage of a root and the tool that runs it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StageTool {
+    /// Which stage.
+    pub kind: StageKind,
+    /// The tool, as a person would name it.
+    pub tool: String,
+    /// Whether a node can be stable without it.
+    pub required: bool,
+}
+
+/// A root with what can be measured in it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RootStages {
+    /// The root.
+    pub root: RootRef,
+    /// The stages that can run, in order.
+    pub stages: Vec<StageTool>,
+    /// Required stages that cannot: which tool, why, what to do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<MissingTool>,
+}
+
+/// A tool that is needed and not usable.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MissingTool {
+    /// The tool.
+    pub tool: String,
+    /// What was seen.
+    pub why: String,
+    /// What to do.
+    pub install: String,
+}
+
+/// An error for people.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trouble {
+    /// What happened.
+    pub what: String,
+    /// Why.
+    pub why: String,
+    /// What to do.
+    pub todo: String,
+}
