@@ -94,7 +94,7 @@ pub fn run(tools: &Tools, suite: Suite, extent: Extent, seed: u64, time: Duratio
     let begun = Instant::now();
     for seed in seed.. {
         println!("heavy {}: seed {seed}", suite.name());
-        let kept = round(tools, suite, extent, seed, time.saturating_sub(begun.elapsed()))?;
+        let kept = round(tools, suite, extent, seed)?;
         let repeat = format!("repeat with `cargo xtask heavy {} --seed {seed} --minutes 0`", suite.name());
         testrun::verdict(&kept).map_err(|failed| Failed(format!("{failed}; {repeat}")))?;
         println!("heavy {}: seed {seed}: {} tests passed", suite.name(), kept.count(End::Passed));
@@ -105,14 +105,16 @@ pub fn run(tools: &Tools, suite: Suite, extent: Extent, seed: u64, time: Duratio
     Ok(())
 }
 
-fn round(tools: &Tools, suite: Suite, extent: Extent, seed: u64, left: Duration) -> Result<Kept, Failed> {
+fn round(tools: &Tools, suite: Suite, extent: Extent, seed: u64) -> Result<Kept, Failed> {
     let (package, words) = suite.tests(extent);
     let mut command: Command = cargo();
     command.args(["test", "--locked", "--package", package, "--test", "it", "--", "--include-ignored"]);
     command.args(words);
     command.env("PROPTEST_CASES", extent.cases()).env("PROPTEST_RNG_SEED", seed.to_string());
     command.env("PERSPT_HEAVY_SEED", seed.to_string());
-    command.env("PERSPT_HEAVY_MINUTES", left.as_secs().div_ceil(60).to_string());
+    if extent == Extent::Whole {
+        command.env("PERSPT_HEAVY_WHOLE", "1");
+    }
     tools.put_on_path(&mut command);
     let path = place::kept_tests()?.with_file_name(format!("heavy-{}.txt", suite.name()));
     if let Some(folder) = path.parent() {

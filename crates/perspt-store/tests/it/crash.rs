@@ -11,6 +11,7 @@ use perspt_store::disk::Disk;
 use perspt_store::publish::{finish, pending, publish, settle};
 use perspt_store::{Home, Kept, LogWriter, Published, Record, StoreError, TailCut, WorkspaceLease, verify};
 use perspt_testkit::disk::{Call, Fault, Image, SimDisk, Watched};
+use perspt_testkit::heavy;
 use serde_json::{Value, json};
 
 use crate::support::{
@@ -342,9 +343,15 @@ pub fn seeds() -> std::ops::Range<u64> {
     0..12
 }
 
+/// What a crash may do to what was not synced: drop all of it, keep all of it, or choose.
+fn fates() -> Vec<u64> {
+    let chosen = (0..).map(|n| heavy::seed().wrapping_add(n).max(2));
+    [0, 1].into_iter().chain(chosen).take(heavy::cases(8, 32)).collect()
+}
+
 fn every_crash_is_survived(moments: &[Moment]) {
     for moment in moments {
-        for seed in 0..8 {
+        for seed in fates() {
             let crashed = moment.sim.crash(seed);
             if let Err(why) = check(&crashed, &moment.acks) {
                 panic!("crash before {:?}, seed {seed}: {why}", moment.next);
@@ -396,11 +403,12 @@ fn after_a_crash_at_any_moment_of_cutting_a_torn_tail_its_bytes_are_there() {
 #[test]
 fn a_kill_at_any_moment_and_then_a_crash_at_any_moment_of_resuming_lose_nothing() {
     let killed = moments(&start(), &[], User::Watches, Acks::default(), session);
-    for (k, killed) in (0..).zip(killed) {
+    let fates = fates();
+    for (k, killed) in killed.into_iter().enumerate() {
         let then = moments(&killed.sim, &[], User::Watches, killed.acks, resume);
-        for (n, moment) in (0..).zip(then) {
+        for (n, moment) in then.into_iter().enumerate() {
             // All is dropped where a sync was under way; elsewhere the fates take turns.
-            let seed = if killed.next.op.syncs() { 0 } else { (k + n) % 8 };
+            let seed = if killed.next.op.syncs() { 0 } else { fates[(k + n) % fates.len()] };
             if let Err(why) = holds(&moment.sim.crash(seed), &moment.acks) {
                 panic!("killed before {:?}, crash before {:?}, seed {seed}: {why}", killed.next, moment.next);
             }

@@ -11,6 +11,7 @@ mod scripts;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use perspt_testkit::heavy::{cases, seed};
 use perspt_testkit::session::child::{Kill, Told};
 
 use self::lives::Lives;
@@ -76,10 +77,15 @@ fn undisturbed(scenario: &Scenario) -> (Told, check::Reference) {
     (told, reference)
 }
 
-/// A small generator with a fixed seed: the same numbers on every machine.
+/// A small generator: the same numbers from the same seed on every machine.
 struct Dice(u64);
 
 impl Dice {
+    fn seeded() -> Dice {
+        println!("seed={}", seed());
+        Dice(seed())
+    }
+
     /// A number below `sides`.
     fn roll(&mut self, sides: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -90,8 +96,6 @@ impl Dice {
         (0..count).map(|_| self.roll(sides)).collect()
     }
 }
-
-const SEED: u64 = 20_231_114;
 
 #[test]
 fn killed_at_any_point_a_session_is_taken_up_and_comes_to_the_same_tree() {
@@ -111,8 +115,8 @@ fn killed_before_any_call_to_the_disk_a_session_comes_to_the_same_tree() {
     let mut steps: Vec<u64> = (0..12).collect();
     let publishes = told.publishes.iter().filter(|(begun, over)| over > begun);
     steps.extend(publishes.flat_map(|(begun, over)| *begun..*over));
-    steps.extend(Dice(SEED).rolls(24, told.steps));
-    println!("disk steps={} of {}, seed={SEED}", steps.len(), told.steps);
+    steps.extend(Dice::seeded().rolls(cases(24, 200), told.steps));
+    println!("disk steps={} of {}", steps.len(), told.steps);
     let ways: Vec<Kills> = steps.into_iter().map(|at| vec![Kill::Disk(at)]).collect();
     play_all(&scenario, &ways, Beyond::Wrong, &reference);
 }
@@ -121,9 +125,8 @@ fn killed_before_any_call_to_the_disk_a_session_comes_to_the_same_tree() {
 fn killed_again_while_it_is_taken_up_a_session_comes_to_the_same_tree() {
     let scenario = Scenario::toy();
     let (told, reference) = undisturbed(&scenario);
-    let mut dice = Dice(SEED);
-    println!("double kills=24, seed={SEED}");
-    let ways: Vec<Kills> = (0..24)
+    let mut dice = Dice::seeded();
+    let ways: Vec<Kills> = (0..cases(24, 200))
         .map(|n| {
             let first = Kill::Point(dice.roll(told.points));
             // The calls to the disk with which a resume begins are as good as points.
@@ -135,25 +138,25 @@ fn killed_again_while_it_is_taken_up_a_session_comes_to_the_same_tree() {
     play_all(&scenario, &ways, Beyond::Fine, &reference);
 }
 
-/// A publication interrupted at every third of its steps, and then again at a step of finishing it.
+/// A publication interrupted at its steps (every third in the common run), and then again while it is finished.
 #[test]
 fn killed_again_while_a_publication_is_finished_a_session_comes_to_the_same_tree() {
     let scenario = Scenario::toy();
     let (told, reference) = undisturbed(&scenario);
     let (begun, over) = *told.publishes.last().unwrap();
-    let mut dice = Dice(SEED);
+    let mut dice = Dice::seeded();
     let ways: Vec<Kills> = (begun..over)
-        .step_by(3)
+        .step_by(cases(3, 1))
         .map(|at| vec![Kill::Disk(at), Kill::Disk(dice.roll(over - begun))])
         .collect();
-    println!("publications killed twice={}, seed={SEED}", ways.len());
+    println!("publications killed twice={}", ways.len());
     play_all(&scenario, &ways, Beyond::Fine, &reference);
 }
 
 fn eight_points(scenario: &Scenario) {
     let (told, reference) = undisturbed(scenario);
-    let points = Dice(SEED).rolls(8, told.points);
-    println!("points={points:?} of {}, seed={SEED}", told.points);
+    let points = Dice::seeded().rolls(cases(8, 24), told.points);
+    println!("points={points:?} of {}", told.points);
     let ways: Vec<Kills> = points.into_iter().map(|at| vec![Kill::Point(at)]).collect();
     play_all(scenario, &ways, Beyond::Wrong, &reference);
 }
