@@ -1,13 +1,14 @@
 //! Opening a session: creating its log, or taking it up again after whatever happened to it.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use perspt_core::event::{Ended, Event, SCHEMA, SessionResumed, SessionStarted};
 use perspt_core::ids::{Millis, SessionId};
 use perspt_core::outcome::NodeEnd;
 use perspt_core::state::SessionState;
 use perspt_store::publish::{self, Kept, Publication, Published};
-use perspt_store::{Home, LogReader, LogWriter, Record, TailCut, WorkspaceLease};
+use perspt_store::{Home, LogReader, LogWriter, Opened, Record, StoreError, TailCut, WorkspaceLease};
 
 use crate::AgentError;
 use crate::commit::bytes_kept;
@@ -36,7 +37,7 @@ pub fn begin(
     view: &mut dyn View,
 ) -> Result<Open, AgentError> {
     let workspace = PathBuf::from(&started.workspace);
-    let lease = WorkspaceLease::try_acquire(home, &workspace, &started.session)?;
+    let lease = patiently(|| Ok(WorkspaceLease::try_acquire(home, &workspace, &started.session)?))?;
     finish_of_another(home, &lease, at)?;
     let writer = LogWriter::create(home, &started.session)?;
     let mut log = Log { writer, state: SessionState::default(), cut: None, at, view };
@@ -126,24 +127,7 @@ struct Log<'v> {
 
 impl<'v> Log<'v> {
     fn open(home: &Home, id: &SessionId, at: Millis, view: &'v mut dyn View) -> Result<Log<'v>, AgentError> {
-        let mut state = SessionState::default();
-        let mut failed = None;
-        let mut released = false;
-        let opened = LogWriter::open(home, id, &mut |record| {
-            if failed.is_some() {
-                return;
-            }
-            match decode(&record) {
-                Ok(event) => {
-                    state.apply(record.at, &event);
-                    released = event.releases_texts() || (released && event.text().is_none());
-                }
-                Err(error) => failed = Some(error),
-            }
-        })?;
-        if let Some(error) = failed {
-            return Err(error);
-        }
+        let (opened, state, released) = patiently(|| read_for_writing(home, id))?;
         if released {
             // Whoever recorded that may have been killed before it was done.
             home.texts(id)?.release()?;
@@ -199,6 +183,41 @@ impl<'v> Log<'v> {
     }
 }
 
+/// Opens a log to go on with it: the fold of what is in it, and whether its texts were let go last.
+fn read_for_writing(home: &Home, id: &SessionId) -> Result<(Opened, SessionState, bool), AgentError> {
+    let mut state = SessionState::default();
+    let mut failed = None;
+    let mut released = false;
+    let opened = LogWriter::open(home, id, &mut |record| {
+        if failed.is_some() {
+            return;
+        }
+        match decode(&record) {
+            Ok(event) => {
+                state.apply(record.at, &event);
+                released = event.releases_texts() || (released && event.text().is_none());
+            }
+            Err(error) => failed = Some(error),
+        }
+    })?;
+    failed.map_or(Ok((opened, state, released)), Err)
+}
+
+/// Takes a lock. Where it is held for a process that is gone, its last children are about to let go of it.
+fn patiently<T>(take: impl Fn() -> Result<T, AgentError>) -> Result<T, AgentError> {
+    const LOOK: Duration = Duration::from_millis(20);
+    const LOOKS: u32 = 250;
+    for _ in 0..LOOKS {
+        match take() {
+            Err(AgentError::Store(StoreError::Held { holder, .. })) if !holder.lives() => {
+                std::thread::sleep(LOOK);
+            }
+            other => return other,
+        }
+    }
+    take()
+}
+
 /// Opens the log and takes the workspace of a session that has begun, and finishes what was half published there.
 fn take_up<'v>(
     home: &Home,
@@ -208,7 +227,7 @@ fn take_up<'v>(
 ) -> Result<(Log<'v>, PathBuf, WorkspaceLease), AgentError> {
     let mut log = Log::open(home, id, at, view)?;
     let workspace = PathBuf::from(&log.state.meta.as_ref().ok_or(AgentError::NeverBegun)?.workspace);
-    let lease = WorkspaceLease::try_acquire(home, &workspace, id)?;
+    let lease = patiently(|| Ok(WorkspaceLease::try_acquire(home, &workspace, id)?))?;
     match publish::pending(home, lease.workspace())? {
         Some(publication) if publication.session == *id => log.finish(home, &lease, &publication)?,
         Some(_) => finish_of_another(home, &lease, at)?,

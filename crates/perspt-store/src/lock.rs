@@ -38,6 +38,15 @@ impl Holder {
         Holder { session: Some(session.clone()), pid: std::process::id(), started, command }
     }
 
+    /// Whether that very process is still there. One that is gone may leave its lock behind for a moment, in a
+    /// child that it had just forked and that is not another program yet.
+    pub fn lives(&self) -> bool {
+        std::fs::read_to_string(format!("/proc/{}/stat", self.pid))
+            .ok()
+            .and_then(|stat| name_and_start(&stat))
+            .is_some_and(|(_, started)| started == self.started)
+    }
+
     fn line(&self) -> Result<Vec<u8>, StoreError> {
         let mut line = serde_json::to_vec(self)
             .map_err(|error| StoreError::Encode { what: "the holder of a lock", why: error.to_string() })?;
@@ -99,11 +108,7 @@ impl Home {
     /// process that is just starting believe it is taken.
     pub fn holder(&self, id: &SessionId) -> Result<Option<Holder>, StoreError> {
         let holder = Holder::read(&self.session(id)?, LOCK);
-        let lives = std::fs::read_to_string(format!("/proc/{}/stat", holder.pid))
-            .ok()
-            .and_then(|stat| name_and_start(&stat))
-            .is_some_and(|(_, started)| started == holder.started);
-        Ok(lives.then_some(holder))
+        Ok(holder.lives().then_some(holder))
     }
 }
 

@@ -89,6 +89,23 @@ fn a_session_killed_while_the_model_writes_is_finished_by_resume() {
 }
 
 #[test]
+fn a_lock_that_a_dead_sessions_last_child_still_holds_is_waited_for() {
+    let (world, gate) = held();
+    let running = world.spawn(&["agent", "-y", "add a mul function"]);
+    gate.arrivals().wait(1);
+    running.signal(Signal::KILL);
+    running.wait();
+    let lock = world.home().join("sessions").join(&world.sessions()[0]).join("lock");
+    let lock = std::fs::File::open(lock).unwrap();
+    rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    let resumed = world.spawn(&["resume"]);
+    // Long enough for most machines to come to the lock; on a slower one there is nothing to wait for.
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    drop(lock);
+    resumed.wait().expect(0).says("COMMIT node=mul");
+}
+
+#[test]
 fn a_session_killed_while_tests_run_leaves_no_process_and_is_finished_by_resume() {
     let world = World::of(L);
     let mark = world.base().join("started");
