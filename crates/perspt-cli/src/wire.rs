@@ -204,20 +204,22 @@ pub fn model_maker() -> ModelMaker {
     })
 }
 
+/// The threads that effects run on.
+pub fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(|error| {
+        Failure::internal(
+            "perspt cannot start its threads",
+            error.to_string(),
+            "free some memory or processes",
+        )
+    })
+}
+
 /// Runs an opened session to its end, on a runtime of its own.
 pub fn drive(home: &Home, open: Open, view: &mut dyn View) -> Result<SessionState, Failure> {
     let Open { mut writer, state, workspace, lease, .. } = open;
     let session = writer.session().clone();
-    let runtime =
-        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(
-            |error| {
-                Failure::internal(
-                    "perspt cannot start its threads",
-                    error.to_string(),
-                    "free some memory or processes",
-                )
-            },
-        )?;
+    let runtime = runtime()?;
     let parts = Parts {
         home: home.clone(),
         blobs: home.blobs(&session)?,

@@ -18,16 +18,7 @@ pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {
     let home = wire::open_home(&config)?;
     wire::check_data_dir(&home, &workspace)?;
     let settings = config.settings()?;
-    let runtime =
-        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(
-            |error| {
-                Failure::internal(
-                    "perspt cannot start its threads",
-                    error.to_string(),
-                    "free some memory or processes",
-                )
-            },
-        )?;
+    let runtime = wire::runtime()?;
     let runner = wire::runner()?;
     let confinement = runtime.block_on(runner.what_can_be_had()).map_err(perspt_agent::AgentError::from)?;
     out::line(&format!("data       {}", home.root().display()));

@@ -10,9 +10,7 @@ use super::items::{self, Found};
 use super::{decides_evidence, ini, is_test_material, is_test_source, roots, stdlib};
 use crate::plugin::{Files, Touch};
 use crate::shared::toml;
-use crate::shared::touch::{
-    Deleted, compared, evidence_changed, forbidden_patterns, is_own, not_its_test, shown, vanished,
-};
+use crate::shared::touch::{changed_test_file, compared, evidence_changed, forbidden_patterns, vanished};
 
 /// Words of a task that name pytest's settings, not pytest itself.
 const SETTINGS: [&str; 9] = [
@@ -43,7 +41,7 @@ pub(crate) fn structure(touch: &Touch<'_>) -> Vec<Residual> {
     for change in touch.base.tree().changes_to(touch.candidate.tree()) {
         let path = &change.path;
         if is_test_material(path) && !decides_evidence(path) {
-            residuals.extend(test_file(touch, &change));
+            residuals.extend(changed_test_file(touch, &change, "py"));
         }
         if is_test_source(path) {
             let (old, new) = (found(touch.base, path), found(touch.candidate, path));
@@ -80,22 +78,6 @@ fn marks_around(touch: &Touch<'_>, path: &RelPath, old: &Found, new: &Found) -> 
     }
     let residuals = compared(touch, path, &old_around, &new.around);
     residuals.into_iter().filter(|residual| residual.class == "test-weakened" && residual.counts()).collect()
-}
-
-fn test_file(touch: &Touch<'_>, change: &Change) -> Option<Residual> {
-    change.before?;
-    if is_own(touch, &change.path) {
-        return None;
-    }
-    let deleted = if change.after.is_none() { Deleted::Yes } else { Deleted::No };
-    if !touch.node.task_type.is_test() {
-        return Some(not_its_test(&change.path, "an existing test file", deleted));
-    }
-    // Tests are compared one by one; what they compare with is not.
-    let is_data = change.path.extension() != Some("py");
-    is_data.then(|| {
-        shown("test-changed", &change.path, "what existing tests compare with was changed".to_owned())
-    })
 }
 
 fn evidence(touch: &Touch<'_>, change: &Change, shadows: &Shadows) -> Vec<Residual> {

@@ -10,8 +10,8 @@ use super::items::{self, Found};
 use super::{is_test_material, is_test_source, manifest};
 use crate::plugin::{Files, Touch};
 use crate::shared::touch::{
-    Deleted, TestItems, compared, error, evidence_changed, forbidden_patterns, is_own, not_its_test, shown,
-    vanished,
+    Deleted, TestItems, changed_test_file, compared, error, evidence_changed, forbidden_patterns, is_own,
+    not_its_test, vanished,
 };
 
 /// Words of a task that name what a whole file decides, by the file's name or a part of it.
@@ -34,7 +34,7 @@ pub(crate) fn structure(touch: &Touch<'_>) -> Vec<Residual> {
     for change in touch.base.tree().changes_to(touch.candidate.tree()) {
         let path = &change.path;
         if is_test_source(path) || path.extension() != Some("rs") && is_test_material(path) {
-            residuals.extend(test_file(touch, &change));
+            residuals.extend(changed_test_file(touch, &change, "rs"));
         }
         if path.extension() == Some("rs") {
             let old = found(touch.base, path);
@@ -52,23 +52,6 @@ pub(crate) fn structure(touch: &Touch<'_>) -> Vec<Residual> {
 
 fn found(files: &dyn Files, path: &RelPath) -> Found {
     files.text(path).map(|text| items::find(&text)).unwrap_or_default()
-}
-
-/// A file that holds tests or what tests compare with.
-fn test_file(touch: &Touch<'_>, change: &Change) -> Option<Residual> {
-    change.before?;
-    if is_own(touch, &change.path) {
-        return None;
-    }
-    let deleted = if change.after.is_none() { Deleted::Yes } else { Deleted::No };
-    if !touch.node.task_type.is_test() {
-        return Some(not_its_test(&change.path, "an existing test file", deleted));
-    }
-    // Tests are compared one by one; what they compare with is not.
-    let is_data = change.path.extension() != Some("rs");
-    is_data.then(|| {
-        shown("test-changed", &change.path, "what existing tests compare with was changed".to_owned())
-    })
 }
 
 /// The tests inside a source file, and files that are test modules by their declaration.

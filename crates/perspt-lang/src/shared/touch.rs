@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use perspt_core::path::RelPath;
 use perspt_core::residual::{Component, Place, Residual};
+use perspt_core::tree::Change;
 
 use crate::plugin::Touch;
 
@@ -165,6 +166,23 @@ pub(crate) fn vanished(
         }
     }
     residuals
+}
+
+/// A change of a file that was there and holds tests, or what tests compare with. `source` is the extension of the
+/// files whose tests are compared one by one.
+pub(crate) fn changed_test_file(touch: &Touch<'_>, change: &Change, source: &str) -> Option<Residual> {
+    change.before?;
+    if is_own(touch, &change.path) {
+        return None;
+    }
+    let deleted = if change.after.is_none() { Deleted::Yes } else { Deleted::No };
+    if !touch.node.task_type.is_test() {
+        return Some(not_its_test(&change.path, "an existing test file", deleted));
+    }
+    let is_data = change.path.extension() != Some(source);
+    is_data.then(|| {
+        shown("test-changed", &change.path, "what existing tests compare with was changed".to_owned())
+    })
 }
 
 /// The charge against a node that is not a test node for an existing test it changed or deleted.
