@@ -20,6 +20,14 @@ pub enum AgentError {
     /// The workspace cannot be read.
     #[error(transparent)]
     Walk(#[from] WalkError),
+    /// Commands had no room to write.
+    #[error("{} has {left} bytes left: what was measured there says nothing of the code", .folder.display())]
+    NoSpace {
+        /// The slot.
+        folder: std::path::PathBuf,
+        /// Bytes that can still be written.
+        left: u64,
+    },
     /// A blob does not hold what its event says.
     #[error("the blob of {what} cannot be read: {why}")]
     Blob {

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use perspt_core::hash::Sha;
@@ -13,6 +14,9 @@ use perspt_core::tree::{Entry, EntryKind, Tree};
 use perspt_lang::plugin::Files;
 use perspt_sandbox::slot::{Contents, Folder};
 use perspt_store::Blobs;
+
+/// The name of an ignore file.
+pub const IGNORE_FILE: &str = ".gitignore";
 
 /// The largest file that is ever read as text.
 pub const TEXT_CAP: u64 = 5 * 1024 * 1024;
@@ -73,12 +77,22 @@ pub struct TreeFiles {
     tree: Tree,
     sources: Sources,
     texts: Mutex<BTreeMap<RelPath, Option<String>>>,
+    lost: AtomicBool,
 }
+
+/// Bytes of the tree are nowhere to be found any more: whoever had them has changed them.
+pub struct Lost;
 
 impl TreeFiles {
     /// The files of `tree`.
     pub fn new(tree: Tree, sources: Sources) -> TreeFiles {
-        TreeFiles { tree, sources, texts: Mutex::default() }
+        TreeFiles { tree, sources, texts: Mutex::default(), lost: AtomicBool::new(false) }
+    }
+
+    /// Whether every file that was asked for so far could be had. What was made of a tree with holes is not to be
+    /// believed.
+    pub fn is_whole(&self) -> Result<(), Lost> {
+        if self.lost.load(Ordering::Relaxed) { Err(Lost) } else { Ok(()) }
     }
 }
 
@@ -93,10 +107,11 @@ impl Files for TreeFiles {
         }
         let entry = self.tree.entries.get(path)?;
         let readable = entry.kind != EntryKind::Symlink && entry.size <= TEXT_CAP;
-        let text = readable
-            .then(|| self.sources.bytes(path, entry))
-            .flatten()
-            .and_then(|bytes| String::from_utf8(bytes).ok());
+        let bytes = readable.then(|| self.sources.bytes(path, entry)).flatten();
+        if readable && bytes.is_none() {
+            self.lost.store(true, Ordering::Relaxed);
+        }
+        let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
         self.texts.lock().unwrap_or_else(PoisonError::into_inner).insert(path.clone(), text.clone());
         text
     }
@@ -108,7 +123,7 @@ pub fn ignore_files(files: &dyn Files) -> Vec<(RelPath, String)> {
         .tree()
         .entries
         .keys()
-        .filter(|path| path.name() == ".gitignore")
+        .filter(|path| path.name() == IGNORE_FILE)
         .filter_map(|path| Some((path.parent()?, files.text(path)?)))
         .collect()
 }

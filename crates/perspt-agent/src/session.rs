@@ -9,9 +9,11 @@ use perspt_core::event::{Ended, Event};
 use perspt_core::ids::EffectId;
 use perspt_core::state::{SessionState, Stop};
 use perspt_sandbox::Cancel;
+use perspt_store::StoreError;
 use tokio::task::JoinSet;
 
 use crate::AgentError;
+use crate::actor::trouble;
 use crate::ports::{Act, Acted, Clock, Interrupt, Interrupts, Journal, View};
 
 /// What the loop works with.
@@ -80,11 +82,8 @@ async fn drive(
         tokio::select! {
             Some(done) = tasks.join_next() => {
                 let (id, acted) = done.map_err(|error| AgentError::Stuck(error.to_string()))?;
-                for fact in &acted.facts {
-                    session.record(fact)?;
-                }
                 running.remove(&id);
-                session.record(&Event::EffectEnded { id, outcome: acted.outcome })?;
+                session.record_outcome(id, acted)?;
             }
             interrupt = session.interrupts.next() => session.interrupted(&interrupt)?,
             () = tokio::time::sleep(wake.unwrap_or_default()), if wake.is_some() => {}
@@ -99,6 +98,20 @@ impl Session<'_> {
         self.state.apply(at, event);
         self.view.saw(&stamp, at, event, &self.state);
         self.act.recorded(event)?.iter().try_for_each(|fact| self.record(fact))
+    }
+
+    /// Records an outcome. One that is too long for the log is recorded as what it is, so that the session ends
+    /// with a word about it.
+    fn record_outcome(&mut self, id: EffectId, acted: Acted) -> Result<(), AgentError> {
+        let whole = acted.facts.iter().try_for_each(|fact| self.record(fact));
+        let recorded = whole.and_then(|()| self.record(&Event::EffectEnded { id, outcome: acted.outcome }));
+        match recorded {
+            Err(error @ AgentError::Store(StoreError::EventTooLong { .. })) => {
+                let outcome = Ended::Broke { trouble: trouble(&error) };
+                self.record(&Event::EffectEnded { id, outcome })
+            }
+            other => other,
+        }
     }
 
     fn interrupted(&mut self, interrupt: &Interrupt) -> Result<(), AgentError> {

@@ -216,6 +216,40 @@ pub enum ConnectKind {
 }
 
 impl ModelError {
+    /// Whether the provider had begun to answer: what it wrote may be billed though there is no answer.
+    pub fn had_begun(&self) -> bool {
+        match self {
+            ModelError::Reset { bytes_received } | ModelError::CutOff { bytes_received } => {
+                *bytes_received > 0
+            }
+            ModelError::MalformedEvent { .. }
+            | ModelError::InBand { .. }
+            | ModelError::IdleTimeout { .. }
+            | ModelError::TotalTimeout { .. }
+            | ModelError::OutputLimit { .. }
+            | ModelError::Filtered { .. }
+            | ModelError::OnlyToolCalls { .. }
+            | ModelError::UnknownStop { .. }
+            | ModelError::TooLarge { .. } => true,
+            ModelError::BadBaseUrl { .. }
+            | ModelError::BadKey
+            | ModelError::NoClient { .. }
+            | ModelError::BadRecording { .. }
+            | ModelError::NotRecorded { .. }
+            | ModelError::Unauthorised { .. }
+            | ModelError::NotFound { .. }
+            | ModelError::BadRequest { .. }
+            | ModelError::OutOfQuota { .. }
+            | ModelError::RateLimited { .. }
+            | ModelError::Server { .. }
+            | ModelError::Redirected { .. }
+            | ModelError::Connect { .. }
+            | ModelError::NotAChat { .. }
+            | ModelError::FirstByteTimeout { .. }
+            | ModelError::Cancelled => false,
+        }
+    }
+
     /// Whether the same request may succeed later.
     pub fn is_transient(&self) -> bool {
         match self {

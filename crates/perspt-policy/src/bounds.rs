@@ -158,8 +158,9 @@ impl<'a> Bounds<'a> {
         steers && !self.task.contains(asked)
     }
 
-    /// The deepest ignore file that says anything of the path decides, as in git.
-    fn is_ignored(&self, path: &RelPath) -> bool {
+    /// Whether the ignore rules leave the path out. The deepest ignore file that says anything of it decides, as in
+    /// git.
+    pub fn is_ignored(&self, path: &RelPath) -> bool {
         let mut ignored = false;
         for (folder, rules) in &self.ignores {
             let Some(below) = path.below(folder) else { continue };

@@ -32,6 +32,7 @@ impl Actor {
             None => self.architect_request(&files, task),
         };
         let package = assemble(&request, &files, Bounds::default());
+        files.is_whole()?;
         let retry = match node {
             Some(node) => self.node_retry(state, node, intent, evidence)?,
             None => self.plan_retry(evidence)?,

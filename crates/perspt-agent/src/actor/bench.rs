@@ -143,6 +143,15 @@ impl<'a> Bench<'a> {
         self.slot().recheck()
     }
 
+    /// Whether there is room to write in the slot. Where there is not, commands fail for that alone.
+    pub fn has_room(&mut self) -> Result<(), AgentError> {
+        const NEEDED: u64 = 256 * 1024;
+        let folder = self.slot().dir().to_owned();
+        let Ok(stat) = rustix::fs::statvfs(&folder) else { return Ok(()) };
+        let left = stat.f_bavail.saturating_mul(stat.f_frsize);
+        if left < NEEDED { Err(AgentError::NoSpace { folder, left }) } else { Ok(()) }
+    }
+
     /// The bytes of a file in the slot's tree, if it is there.
     pub fn read_in_tree(&mut self, path: &RelPath) -> Option<Vec<u8>> {
         std::fs::read(self.slot().tree().join(path.as_str())).ok()
@@ -337,6 +346,16 @@ fn shortened(text: &str) -> String {
         text.to_owned()
     } else {
         text.chars().take(CHARS).chain("…".chars()).collect()
+    }
+}
+
+/// What a tool said, short enough for an event and on one line.
+pub(crate) fn brief(text: &str) -> String {
+    const CHARS: usize = 400;
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(CHARS) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
     }
 }
 

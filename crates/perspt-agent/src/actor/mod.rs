@@ -16,15 +16,16 @@ use perspt_core::ids::EffectId;
 use perspt_core::state::{SessionState, Wanted};
 use perspt_lang::plugin::{Machine, Plugin};
 use perspt_model::Model;
-use perspt_sandbox::slot::{Slot, SlotError, StatCache};
+use perspt_sandbox::slot::{BadTarget, Slot, SlotError, StatCache};
 use perspt_sandbox::{Cancel, Runner, SandboxError};
 use perspt_store::{Blobs, Home, StoreError, WorkspaceLease, publish};
 
 use crate::AgentError;
 use crate::commit::bytes_kept;
+use crate::files::Lost;
 use crate::ports::{Act, Acted, BoxFuture, Console};
 
-pub(crate) use bench::{Bench, Floor, shown};
+pub(crate) use bench::{Bench, Floor, brief, shown};
 
 /// Makes the model a session asks; called when the first request is wanted.
 pub type ModelMaker = Box<dyn Fn(&SessionStarted) -> Result<Arc<dyn Model>, Trouble> + Send + Sync>;
@@ -74,10 +75,19 @@ pub(crate) enum Halt {
     Broke(AgentError),
 }
 
+impl From<Lost> for Halt {
+    fn from(Lost: Lost) -> Halt {
+        Halt::BaseMoved
+    }
+}
+
 impl<E: Into<AgentError>> From<E> for Halt {
     fn from(error: E) -> Halt {
         match error.into() {
-            AgentError::Slot(SlotError::BaseGone { .. }) => Halt::BaseMoved,
+            // A path that is in another's way passed the answer's own bounds: the user put it there.
+            AgentError::Slot(
+                SlotError::BaseGone { .. } | SlotError::BadTarget { why: BadTarget::BelowFile, .. },
+            ) => Halt::BaseMoved,
             other => Halt::Broke(other),
         }
     }
@@ -203,14 +213,23 @@ pub fn trouble(error: &AgentError) -> Trouble {
         AgentError::Store(StoreError::Held { .. }) => {
             ("another process is at work here", "wait for it, or abort it")
         }
+        AgentError::Store(StoreError::EventTooLong { .. }) => {
+            ("something is too long to be recorded", "make what it is about shorter, or report this")
+        }
+        AgentError::Store(StoreError::Damaged { .. } | StoreError::Integrity { .. }) => {
+            ("perspt's data is damaged", "run `perspt ledger --verify`")
+        }
         AgentError::Store(_) => (
-            "perspt's data could not be written or read",
-            "check space and permissions of the data directory",
+            "a file could not be written or read",
+            "check space and permissions of the path that is named, then `perspt resume`",
         ),
+        AgentError::NoSpace { .. } => ("the disk is full", "make room there, then `perspt resume`"),
         AgentError::Sandbox(SandboxError::Helper { .. } | SandboxError::HelperLost(_)) => {
             ("the sandbox's helper failed", "run `perspt doctor`")
         }
-        AgentError::Sandbox(_) => ("a command could not be confined", "run `perspt doctor`"),
+        AgentError::Sandbox(_) => {
+            ("a command could not be run in its place", "see that the folder is there, then `perspt doctor`")
+        }
         AgentError::Slot(_) => {
             ("the branch could not be laid out", "check space and permissions of the data directory")
         }

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use perspt_core::bundle::Bundle;
 use perspt_core::effect::Branch;
-use perspt_core::event::{Capture, Ended, Event, ParseState, PlanSource, RepoMode, RetryClass};
+use perspt_core::event::{Capture, Ended, Event, ParseState, PlanSource, RepoMode, RetryClass, RootRef};
 use perspt_core::ids::{BlobId, EffectId, NodeId};
 use perspt_core::path::RelPath;
 use perspt_core::plan::{OpenScope, Plan};
-use perspt_core::reading::PluginName;
+use perspt_core::reading::{PluginName, StageKind};
 use perspt_core::stage::Root;
 use perspt_core::state::{Node, SessionState};
 use perspt_core::tree::{Change, Entry};
@@ -17,7 +17,7 @@ use perspt_policy::bounds::Bounds;
 
 use super::{Actor, Halt};
 use crate::apply::{Applied, WriteScope, apply};
-use crate::files::{TreeFiles, ignore_files};
+use crate::files::{IGNORE_FILE, TreeFiles, ignore_files};
 use crate::parse::{ReadBundle, capture, read_bundle};
 use crate::plan::{Ground, fallback, read_plan, roots_of, validate};
 use crate::ports::Acted;
@@ -51,6 +51,7 @@ impl Actor {
         let (state, faults) = match read_plan(&text) {
             Ok((plan, state)) => {
                 let faults = validate(&plan, &ground);
+                files.is_whole()?;
                 if faults.is_empty() {
                     return Ok(proposal(by, &plan, &ground, state, capture, PlanSource::Architect, vec![]));
                 }
@@ -60,6 +61,7 @@ impl Actor {
         };
         if let Some(task) = fallback_task {
             let plan = fallback(task, &ground);
+            files.is_whole()?;
             return Ok(proposal(by, &plan, &ground, state, capture, PlanSource::Fallback, bounded(&faults)));
         }
         let diagnostics = bounded(&faults);
@@ -71,6 +73,11 @@ impl Actor {
     /// greenfield language.
     pub(crate) fn roots(&self, state: &SessionState, files: &dyn Files) -> Vec<Root> {
         let known = state.found.as_ref().map_or(&[][..], |found| found.roots.as_slice());
+        // Tests that a macro or a configuration makes are seen by whoever runs them, not by whoever reads.
+        let ran = |root: &RootRef| {
+            let runs = state.baseline_of(&root.stage(StageKind::Test));
+            runs.iter().filter_map(|reading| reading.tests).any(|tests| tests.collected() > 0)
+        };
         let seen: Vec<Root> = self.parts.plugins.iter().flat_map(|plugin| plugin.roots(files)).collect();
         known
             .iter()
@@ -85,6 +92,8 @@ impl Actor {
                         has_tests: false,
                     })
             })
+            .zip(known)
+            .map(|(root, known)| Root { has_tests: root.has_tests || ran(known), ..root })
             .collect()
     }
 
@@ -133,7 +142,9 @@ impl Actor {
             ReadBundle::Rejected { state, retry, violations } => return rejected(state, retry, violations),
         };
         let files = self.branch_files(branch)?;
-        match self.apply_bundle(state, node, &bundle, &files) {
+        let applied = self.apply_bundle(state, node, &bundle, &files);
+        files.is_whole()?;
+        match applied {
             Ok(applied) => {
                 let changes = self.changes_with(branch, applied)?;
                 let changes = Some(self.keep(&changes)?);
@@ -161,7 +172,9 @@ impl Actor {
             .map(|plugin| plugin as &dyn Plugin)
             .collect();
         let scope = WriteScope::new(state, node, files.tree(), plugins);
-        apply(bundle, files, &bounds, &scope)
+        let applied = apply(bundle, files, &bounds, &scope)?;
+        let hidden = hidden(&applied, files, &bounds);
+        if hidden.is_empty() { Ok(applied) } else { Err(hidden) }
     }
 
     /// The branch's changes with what was applied on top, against the same base. Contents before and
@@ -198,6 +211,31 @@ impl Actor {
         self.parts.blobs.put(&bytes)?;
         Ok(())
     }
+}
+
+/// Files that an answer's own ignore rules would hide: they could be neither verified nor committed.
+fn hidden(applied: &Applied, files: &TreeFiles, before: &Bounds<'_>) -> Vec<String> {
+    if !applied.files.keys().any(|path| path.name() == IGNORE_FILE) {
+        return Vec::new();
+    }
+    let mut tree = files.tree().clone();
+    let mut rules = ignore_files(files);
+    for (path, now) in &applied.files {
+        match now {
+            Some((kind, text)) => tree.entries.insert(path.clone(), Applied::entry(*kind, text)),
+            None => tree.entries.remove(path),
+        };
+        if let (IGNORE_FILE, Some(folder)) = (path.name(), path.parent()) {
+            rules.retain(|(other, _)| *other != folder);
+            rules.extend(now.iter().map(|(_, text)| (folder.clone(), text.clone())));
+        }
+    }
+    let after = Bounds::new(&tree, &rules, "");
+    let newly = |path: &&RelPath| after.is_ignored(path) && !before.is_ignored(path);
+    let say = |path: &RelPath| {
+        format!("`{path}` would be ignored by the `{IGNORE_FILE}` of this answer; leave it out of the rules")
+    };
+    tree.entries.keys().filter(newly).map(say).collect()
 }
 
 fn proposal(

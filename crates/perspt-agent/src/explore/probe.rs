@@ -13,7 +13,7 @@ use perspt_sandbox::{Cancel, Runner};
 use serde::{Deserialize, Serialize};
 
 use crate::AgentError;
-use crate::actor::{Actor, Bench, Floor, Halt, shown};
+use crate::actor::{Actor, Bench, Floor, Halt, brief, shown};
 
 /// Everything the probes saw, kept for later stages and resumes.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -68,7 +68,7 @@ impl Actor {
         lacks.extend(tools.and_then(|tools| plugin?.lack(root, files, tools)));
         let missing = lacks
             .into_iter()
-            .map(|lack| MissingTool { tool: lack.tool, why: lack.why, install: lack.install })
+            .map(|lack| MissingTool { tool: lack.tool, why: brief(&lack.why), install: lack.install })
             .collect();
         RootStages { root: reference, stages, missing }
     }
@@ -163,9 +163,10 @@ async fn run_probe(
 }
 
 fn line(tool: &str, state: &ToolState) -> String {
-    match state {
+    let line = match state {
         ToolState::Works { version } => format!("{tool}: {version}"),
         ToolState::Missing { why, .. } => format!("{tool}: missing ({why})"),
         ToolState::Broken { why, .. } => format!("{tool}: broken ({why})"),
-    }
+    };
+    brief(&line)
 }

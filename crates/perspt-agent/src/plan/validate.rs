@@ -15,6 +15,8 @@ use perspt_policy::bounds::Bounds;
 const MAX_NODES: usize = 40;
 /// The most files a node may own or modify.
 const MAX_FILES: usize = 20;
+/// The most bytes of a node in the log, where its roots need room beside it.
+const MAX_NODE: usize = 8000;
 /// The most characters of a goal.
 const MAX_GOAL: usize = 1000;
 
@@ -69,6 +71,12 @@ fn shape(plan: &Plan, ground: &Ground<'_>, faults: &mut Vec<String>) {
         }
         if node.goal.is_empty() || node.goal.chars().count() > MAX_GOAL {
             faults.push(format!("task `{id}`: the goal must have 1 to {MAX_GOAL} characters"));
+        }
+        let bytes = serde_json::to_vec(node).map_or(usize::MAX, |json| json.len());
+        if bytes > MAX_NODE {
+            faults.push(format!(
+                "task `{id}` takes {bytes} bytes; {MAX_NODE} is the most: shorten its contract"
+            ));
         }
         if node.task_type == TaskType::Command {
             faults.push(format!(

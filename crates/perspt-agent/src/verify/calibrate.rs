@@ -8,7 +8,7 @@ use perspt_core::ids::BlobId;
 use perspt_core::reading::{Reading, StageId};
 use perspt_core::state::SessionState;
 use perspt_core::tree::{EntryKind, Tree};
-use perspt_lang::plugin::Plant;
+use perspt_lang::plugin::{Expect, Plant};
 use perspt_sandbox::Cancel;
 
 use crate::actor::{Actor, Bench, Halt};
@@ -40,7 +40,10 @@ impl Actor {
             let (planted, sources) = self.planted(&tree, plant);
             let with = self.take(state, &mut bench, &planted, sources, stage, &root, cancel).await?;
             if !plant.expect.is_met(&without, &with) {
-                let verdict = Calibration::Blind(plant.what.clone());
+                let verdict = match plant.expect {
+                    Expect::SomeTestTurnsRed => Calibration::Unreached(plant.what.clone()),
+                    Expect::Red | Expect::TestFails(_) => Calibration::Blind(plant.what.clone()),
+                };
                 return Ok(Ended::Calibrated { verdict, runs: std::mem::take(&mut bench.runs) });
             }
             seen.push(plant.what.clone());

@@ -11,18 +11,22 @@ use perspt_core::ids::{BlobId, NodeId};
 use perspt_core::judge::{Scope, charge};
 use perspt_core::outcome::NodeEnd;
 use perspt_core::path::RelPath;
-use perspt_core::reading::{Reading, StageId, StageKind, Status, TestEnd};
-use perspt_core::residual::{Charge, Component, Residual};
-use perspt_core::stage::{Root, Stage, StepOutput};
+use perspt_core::reading::{Reading, StageId, StageKind, Status};
+use perspt_core::residual::{Component, Residual};
+use perspt_core::stage::{Profile, Root, Stage, StepEnd, StepOutput};
 use perspt_core::state::{Node, SessionState};
 use perspt_core::tree::Tree;
-use perspt_lang::plugin::{Files, Plugin, ReadContext};
+use perspt_lang::plugin::{Files, Plugin, ReadContext, Touch};
 use perspt_lang::weigh;
 use perspt_sandbox::Cancel;
 use perspt_sandbox::slot::{Drift, leads_back, link_texts};
 
-use crate::actor::{Actor, Bench, Halt};
+use super::evidence::{expect_tests, rewritten, spare_untouched, tests_do_something};
+use crate::actor::{Actor, Bench, Halt, brief};
 use crate::files::{Sources, TreeFiles};
+
+/// The number of the signal that cannot be caught.
+const KILLED: i32 = 9;
 
 impl Actor {
     pub(crate) async fn measure(
@@ -52,9 +56,15 @@ impl Actor {
         let touched = self.touched(state, node, branch)?;
         if let Some(node) = node {
             reading = weigh(reading, &node.spec.contract);
-            self.expect_tests(node, &mut reading, &before);
+            expect_tests(node, &mut reading, &before);
+            if stage.kind == StageKind::Test && node.spec.task_type.is_test() {
+                let changed = self.changed_tests(state, node, branch, stage, &files)?;
+                tests_do_something(&mut reading, &before, &changed);
+                let task = state.meta.as_ref().map_or("", |meta| meta.task.as_str());
+                reading.residuals.extend(rewritten(&reading.tool, &before, &changed, task));
+            }
         }
-        spare_untouched(&mut reading, &touched);
+        spare_untouched(&mut reading, &touched, &before);
         charge(&mut reading, &before, &Scope { packages: &root.packages, files: &touched });
         let environment = match (node, self.plugin(&stage.plugin)) {
             (None, Some(plugin)) if against.is_empty() => machine_fault(plugin, &reading, &files),
@@ -108,6 +118,9 @@ impl Actor {
         }
         let timeout = Duration::from_millis(state.settings().stage_timeout_ms);
         let outputs = run_steps(bench, plugin, &description, timeout, cancel).await?;
+        if !outputs.iter().all(|output| output.end.is_success()) {
+            bench.has_room()?;
+        }
         let seen_as = bench.seen_as().to_string_lossy().into_owned();
         let context = ReadContext { tree: tree.id(), root, seen_as: &seen_as, files: &files };
         let mut reading = plugin.read(&description, &outputs, &context);
@@ -144,24 +157,24 @@ impl Actor {
         Ok(files)
     }
 
-    /// Where tests are expected, a run that collected none is not a pass.
-    fn expect_tests(&self, node: &Node, reading: &mut Reading, before: &[Reading]) {
-        if reading.stage.kind != StageKind::Test || reading.status != Status::Measured {
-            return;
-        }
-        let ran = |reading: &Reading| {
-            reading
-                .tests
-                .as_ref()
-                .is_some_and(|tests| tests.results.values().any(|test| test.end != TestEnd::Skipped))
-        };
-        let expected = node.spec.task_type.is_test()
-            || !node.spec.contract.weighted_tests.is_empty()
-            || before.iter().any(ran);
-        if expected && !ran(reading) {
-            let message = "no test ran, and tests are expected here";
-            reading.residuals.push(Residual::error(Component::Log, "no-tests", &reading.tool, message));
-        }
+    /// Existing tests that the candidate changed, as its plugin tells them.
+    fn changed_tests(
+        &self,
+        state: &SessionState,
+        node: &Node,
+        branch: &Branch,
+        stage: &StageId,
+        files: &TreeFiles,
+    ) -> Result<Vec<Residual>, Halt> {
+        let Some(plugin) = self.plugin(&stage.plugin) else { return Ok(Vec::new()) };
+        let base = TreeFiles::new(self.tree_of(branch.base)?, self.sources());
+        let task = state.meta.as_ref().map_or("", |meta| meta.task.as_str());
+        let touch =
+            Touch { base: &base, candidate: files, node: &node.spec, task, authored: &state.authored };
+        let mut changed = plugin.structure(&touch);
+        base.is_whole()?;
+        changed.retain(|residual| residual.class == "test-changed");
+        Ok(changed)
     }
 }
 
@@ -175,6 +188,10 @@ async fn run_steps(
     let mut outputs = Vec::new();
     for step in &stage.steps {
         let mut output = bench.run(stage.kind.as_str(), step, timeout, cancel).await?;
+        if step.profile == Profile::Build && output.end == StepEnd::Signalled(KILLED) {
+            // A compiler does not kill itself: the machine did, for want of memory, and may not again.
+            output = bench.run(stage.kind.as_str(), step, timeout, cancel).await?;
+        }
         for name in plugin.late_reports(stage, &output) {
             if let Some(bytes) = bench.read_in_build(&name) {
                 output.reports.insert(name, bytes);
@@ -213,16 +230,6 @@ fn drifted(reading: &mut Reading, drift: Drift, is_lockfile: &dyn Fn(&RelPath) -
     }
 }
 
-/// A file no tool looked at is the business of the node that touched it, and of nobody else.
-fn spare_untouched(reading: &mut Reading, touched: &BTreeSet<RelPath>) {
-    for residual in reading.residuals.iter_mut().filter(|residual| residual.class == "unmeasured-file") {
-        if !residual.file.as_ref().is_some_and(|file| touched.contains(file)) {
-            residual.charge =
-                Charge::Shown("no tool looks at this file; the node did not touch it".to_owned());
-        }
-    }
-}
-
 /// Why a baseline could not be run, where that is the machine's fault and not the tree's.
 fn machine_fault(plugin: &'static dyn Plugin, reading: &Reading, files: &dyn Files) -> Option<MissingTool> {
     let hung = reading.residuals.iter().find(|residual| residual.class == "timeout");
@@ -232,7 +239,7 @@ fn machine_fault(plugin: &'static dyn Plugin, reading: &Reading, files: &dyn Fil
     };
     Some(MissingTool {
         tool: reading.tool.clone(),
-        why,
+        why: brief(&why),
         install: "make the project's own tests run on this machine, then `perspt resume`".to_owned(),
     })
 }

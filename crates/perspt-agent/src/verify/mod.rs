@@ -1,6 +1,7 @@
 //! Verification: laying a branch out, measuring it stage by stage, and showing that each stage sees.
 
 mod calibrate;
+mod evidence;
 mod lay_out;
 mod measure;
 mod structure;

@@ -1,6 +1,7 @@
 //! perspt's own look at a candidate.
 
 use perspt_core::effect::Branch;
+use perspt_core::event::RootRef;
 use perspt_core::reading::{Reading, StageId, Status};
 use perspt_core::residual::{Component, Residual};
 use perspt_core::state::{Node, SessionState};
@@ -31,7 +32,12 @@ impl Actor {
             let touch =
                 Touch { base: &base, candidate: files, node: &node.spec, task, authored: &state.authored };
             residuals.extend(plugin.structure(&touch));
+            base.is_whole()?;
+            if node.roots.first().is_some_and(|root| root.dir == stage.root && root.plugin == stage.plugin) {
+                residuals.extend(self.unseen(state, branch)?);
+            }
         }
+        files.is_whole()?;
         Ok(Reading {
             tree: branch.tree,
             stage: stage.clone(),
@@ -41,5 +47,25 @@ impl Actor {
             tests: None,
             notes: vec![],
         })
+    }
+
+    /// Code of a language that this project has no root of: no tool would look at it.
+    fn unseen(&self, state: &SessionState, branch: &Branch) -> Result<Vec<Residual>, Halt> {
+        let roots = state.found.as_ref().map_or(&[][..], |found| found.roots.as_slice());
+        let mut residuals = Vec::new();
+        for change in self.changes_of(branch)?.into_iter().filter(|change| change.after.is_some()) {
+            let languages = self.parts.plugins.iter().filter(|plugin| plugin.is_source(&change.path));
+            for plugin in languages {
+                let looked_at =
+                    |root: &RootRef| root.plugin.0 == plugin.name() && change.path.is_within(&root.dir);
+                if !roots.iter().any(looked_at) {
+                    let message =
+                        format!("there is no {} project here whose tools would look at it", plugin.name());
+                    let residual = Residual::error(Component::Str, "unmeasured-file", SENSOR, message);
+                    residuals.push(residual.in_file(Some(change.path.clone())));
+                }
+            }
+        }
+        Ok(residuals)
     }
 }

@@ -172,6 +172,7 @@ fn ended(begun: Option<&InFlight>, outcome: &Ended, state: &SessionState) {
                 Calibration::Sees(plants) => format!("sees planted={}", value(&plants.join("; "))),
                 Calibration::Remembered => "remembered".to_owned(),
                 Calibration::Blind(plant) => format!("blind plant={}", value(plant)),
+                Calibration::Unreached(plant) => format!("unreached plant={}", value(plant)),
             };
             out::line(&format!("CALIBRATE stage={} result={result}", stage.unwrap_or("?")));
         }
@@ -179,7 +180,7 @@ fn ended(begun: Option<&InFlight>, outcome: &Ended, state: &SessionState) {
             out::line(&format!("CONTEXT hash={} files={} digests=0 seals=0", context.short(), files.len()));
             degraded.iter().for_each(|line| out::note(&format!("context: not shown: {}", plain(line))));
         }
-        Ended::AskFailed { class, what, next } => {
+        Ended::AskFailed { class, what, next, .. } => {
             let next = match next {
                 AskNext::Again(_) => "again",
                 AskNext::Malformed => "retry",

@@ -225,6 +225,9 @@ pub enum Ended {
         what: String,
         /// What it means for the next step.
         next: AskNext,
+        /// Whether an answer had begun: then it may be billed, and its upper estimate is charged.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        began: bool,
     },
     /// Of reading a plan.
     PlanParsed {
@@ -316,6 +319,9 @@ pub enum Calibration {
     Remembered,
     /// This plant was not seen, or none could be made.
     Blind(String),
+    /// A planted failing test was seen, and no existing test noticed that the code itself was broken by this
+    /// plant.
+    Unreached(String),
 }
 
 /// What a failed request means.

@@ -13,7 +13,10 @@ use crate::event::{
 use crate::ids::{BlobId, EffectId, Millis, NodeId};
 use crate::outcome::{EndReason, NodeEnd};
 use crate::path::RelPath;
-use crate::reading::{StageKind, Status};
+use crate::reading::{StageId, StageKind, Status};
+
+/// The longest that a provider may ask to wait.
+const LONGEST_WAIT_MS: u64 = 10 * 60_000;
 
 impl SessionState {
     /// Folds one event in. `at` is the time its record carries.
@@ -140,7 +143,9 @@ impl SessionState {
         self.degraded = None;
         self.probed = None;
         self.fetched = false;
-        self.calibrated.retain(|_, verdict| !matches!(verdict, Calibration::Blind(_)));
+        self.calibrated
+            .retain(|_, verdict| !matches!(verdict, Calibration::Blind(_) | Calibration::Unreached(_)));
+        self.put_off.clear();
         self.baseline.readings.clear();
         if self.head == self.found.as_ref().map(|found| found.base) {
             self.first_baseline.clear();
@@ -203,7 +208,7 @@ impl SessionState {
             }
             Ended::Calibrated { verdict, .. } => {
                 if let Effect::Calibrate { stage, .. } = &effect {
-                    self.calibrated(stage_key(stage), verdict, stage.kind);
+                    self.calibrated(&key.node, stage, verdict);
                 }
             }
             Ended::Assembled { prompt, files, tokens, .. } => {
@@ -223,7 +228,7 @@ impl SessionState {
                     None => self.planning.work = PlanWork::Parsing { answer: *answer },
                 }
             }
-            Ended::AskFailed { class, what, next } => self.ask_failed(at, &key.node, class, what, *next),
+            Ended::AskFailed { class, what, next, .. } => self.ask_failed(at, &key.node, class, what, *next),
             Ended::PlanParsed { proposed, evidence, .. } => {
                 self.planning.evidence = *evidence;
                 match proposed {
@@ -321,15 +326,32 @@ impl SessionState {
         }
     }
 
-    fn calibrated(&mut self, stage: String, verdict: &Calibration, kind: StageKind) {
-        if let Calibration::Blind(plant) = verdict {
+    /// Tests that do not reach the code before anything was done may be what the task is about: they are looked at
+    /// again with the first candidate. Everything else that does not see cannot be used.
+    fn calibrated(&mut self, node: &Option<NodeId>, stage: &StageId, verdict: &Calibration) {
+        let key = stage_key(stage);
+        if let (Calibration::Unreached(_), None) = (verdict, node) {
+            self.put_off.insert(key);
+            return;
+        }
+        if let Calibration::Blind(plant) | Calibration::Unreached(plant) = verdict {
+            let tool = self.tool_of(stage);
             self.degraded = Some(MissingTool {
-                tool: stage.clone(),
-                why: format!("the {} stage did not see a planted error: {plant}", kind.as_str()),
-                install: "make sure the project's own tool looks at the files in this folder".to_owned(),
+                why: format!("{tool} stayed green in `{}` over a planted error ({plant})", stage.root),
+                install: match stage.kind {
+                    StageKind::Test => {
+                        "the tests must import and call the code of this folder itself, \
+                                        not an installed copy; add one that does"
+                    }
+                    StageKind::Structure | StageKind::Syntax | StageKind::Build => {
+                        "the project's own configuration must let its tools see the files of this folder"
+                    }
+                }
+                .to_owned(),
+                tool,
             });
         }
-        self.calibrated.insert(stage, verdict.clone());
+        self.calibrated.insert(key, verdict.clone());
     }
 
     fn assembled(
@@ -364,7 +386,8 @@ impl SessionState {
         let asker = self.asker_mut(node);
         asker.failures = asker.failures.saturating_add(1);
         asker.last_failure = Some(what.to_owned());
-        let given_up = next == AskNext::Unusable || asker.failures >= settings.ask_tries;
+        let too_long = matches!(next, AskNext::Again(Some(told)) if told > LONGEST_WAIT_MS);
+        let given_up = next == AskNext::Unusable || too_long || asker.failures >= settings.ask_tries;
         if let AskNext::Again(told) = next {
             // Jitter comes from what is in the log, so that the fold stays a function of it.
             let doubled = settings.backoff_ms.saturating_mul(1 << asker.failures.min(6).saturating_sub(1));
@@ -372,10 +395,19 @@ impl SessionState {
             asker.not_before = at.plus(told.unwrap_or(0).max(doubled.saturating_add(jitter)));
         }
         if given_up {
-            let tries = asker.failures;
+            let tries = match asker.failures {
+                1 => "1 request".to_owned(),
+                tries => format!("{tries} requests"),
+            };
+            let minutes = LONGEST_WAIT_MS / 60_000;
+            let wait = if too_long {
+                format!(" (perspt waits {minutes} minutes at the most)")
+            } else {
+                String::new()
+            };
             self.provider = Some(Trouble {
-                what: format!("the model could not be used ({class}, after {tries} requests)"),
-                why: what.to_owned(),
+                what: format!("the model could not be used ({class}, after {tries})"),
+                why: format!("{what}{wait}"),
                 todo: "mend the endpoint, key or model, then `perspt resume` goes on from here".to_owned(),
             });
         }
@@ -534,8 +566,11 @@ impl SessionState {
         }
         let Some(node) = self.node_mut(id) else { return };
         let open = node.spec.scope != crate::plan::OpenScope::Listed;
+        // A file that is now a folder, or the other way round, is in the way as much as a changed one.
+        let overlaps = |path: &RelPath, other: &RelPath| path.is_within(other) || other.is_within(path);
+        let mut concerned = node.spec.output_files.iter().chain(&node.spec.modifies).chain(&node.reads);
         let touched =
-            open || more > 0 || changed.iter().any(|path| node.owns(path) || node.reads.contains(path));
+            open || more > 0 || concerned.any(|file| changed.iter().any(|path| overlaps(path, file)));
         let changes = match &node.work {
             Work::Stable(candidate) | Work::Verifying(candidate) => candidate.branch.changes,
             Work::LayingOut { changes } => Some(*changes),
@@ -586,8 +621,10 @@ fn charged(effect: &Effect, outcome: &Ended) -> Spend {
             Spend { steps: 1, tokens: read.saturating_add(*written) }
         }
         Ended::Answered { tokens_estimated: Some(tokens), .. } => Spend { steps: 1, tokens: *tokens },
-        // A request that failed before an answer costs a step; its tokens are not known to be charged.
-        Ended::AskFailed { next: AskNext::Again(_) | AskNext::Unusable, .. } => Spend { steps: 1, tokens: 0 },
+        // A request that failed before its answer began costs a step and no tokens.
+        Ended::AskFailed { next: AskNext::Again(_) | AskNext::Unusable, began: false, .. } => {
+            Spend { steps: 1, tokens: 0 }
+        }
         _ => *estimate,
     }
 }

@@ -75,8 +75,9 @@ impl SessionState {
             return Some(self.ending(EndReason::Paused, None));
         }
         let next = self.next_effect();
-        if let Some((_, Effect::Ask { estimate, .. })) = &next
-            && let Some(kind) = self.budget_refusal(*estimate, now)
+        // A request that has to wait is measured by the moment it could begin.
+        if let Some((node, Effect::Ask { estimate, .. })) = &next
+            && let Some(kind) = self.budget_refusal(*estimate, now.max(self.asker_of(node).not_before))
         {
             let trouble = Trouble {
                 what: "the session's budget does not cover the next model call".to_owned(),
@@ -153,7 +154,7 @@ impl SessionState {
         })
     }
 
-    fn tool_of(&self, stage: &crate::reading::StageId) -> String {
+    pub(super) fn tool_of(&self, stage: &crate::reading::StageId) -> String {
         self.probed
             .iter()
             .flatten()
@@ -176,6 +177,8 @@ impl SessionState {
             EscalateReason::RequiresReplan
         } else if failure.is_none() && node.answers_used() < settings.answers {
             return None;
+        } else if failure.is_none() && node.rebuilds > 0 {
+            EscalateReason::BaseKeptMoving
         } else if node.same_answer.times >= SAME_IN_A_ROW || node.same_findings.times >= SAME_IN_A_ROW {
             EscalateReason::Repeated
         } else if node.corrections > settings.corrections {
@@ -217,6 +220,11 @@ impl SessionState {
             node.failure.iter().flat_map(|failure| failure.lines.clone()).collect();
         residuals.truncate(LINES);
         // Answers are not kept beyond their node; what was wrong with one stands in the lines.
+        if class != Some(RetryClass::Correction) {
+            // What the tools found before the model went astray is still what is wrong.
+            let found = best.iter().flat_map(|best| &best.readings).flat_map(|reading| &reading.headlines);
+            residuals.extend(found.take(LINES).cloned());
+        }
         let measured = node.failure.iter().filter(|failure| failure.class == RetryClass::Correction);
         Certificate {
             reason,

@@ -29,7 +29,8 @@ impl SessionState {
             return running(|effect| matches!(effect, Effect::Publish { .. }));
         }
         if self.stop == Stop::Pause {
-            return running(|_| true);
+            // A question could wait for ever; it is asked again by a resume.
+            return running(|effect| !matches!(effect, Effect::Question { .. }));
         }
         if self.due(now).is_some() {
             return running(|_| true);
@@ -71,7 +72,7 @@ impl SessionState {
         self.account.refusal(&self.settings().limits, estimate, active)
     }
 
-    fn asker_of(&self, node: &Option<NodeId>) -> &super::Asker {
+    pub(super) fn asker_of(&self, node: &Option<NodeId>) -> &super::Asker {
         node.as_ref().and_then(|id| self.nodes.get(id)).map_or(&self.planning.asker, |node| &node.asker)
     }
 
@@ -144,7 +145,8 @@ impl SessionState {
                     (Some(tests), StageKind::Test) => tests.passed > 0,
                     _ => reading.is_green(),
                 };
-                if partly_green && !self.calibrated.contains_key(&stage_key(&stage)) {
+                let key = stage_key(&stage);
+                if partly_green && !self.calibrated.contains_key(&key) && !self.put_off.contains(&key) {
                     return Some(Effect::Calibrate { branch: *head, stage, reading: reading.blob });
                 }
             }
@@ -256,12 +258,18 @@ impl SessionState {
         None
     }
 
-    /// Before a root's first green counts, each of its stages must have seen a planted error.
+    /// Before a root's first green counts, each of its stages must have seen a planted error. Where no test ran
+    /// there is no green to count: the evidence is owed, and the first test that runs is what is calibrated.
     fn calibration_owed(&self, candidate: &super::Candidate) -> Option<Effect> {
-        let owed = candidate.readings.iter().find(|reading| {
-            reading.stage.kind != StageKind::Structure
-                && !self.calibrated.contains_key(&stage_key(&reading.stage))
-        })?;
+        let counts = |reading: &ReadingSummary| match reading.stage.kind {
+            StageKind::Structure => false,
+            StageKind::Syntax | StageKind::Build => true,
+            StageKind::Test => reading.tests.is_some_and(|tests| tests.passed > 0),
+        };
+        let owed = candidate
+            .readings
+            .iter()
+            .find(|reading| counts(reading) && !self.calibrated.contains_key(&stage_key(&reading.stage)))?;
         Some(Effect::Calibrate { branch: candidate.branch, stage: owed.stage.clone(), reading: owed.blob })
     }
 

@@ -244,7 +244,7 @@ impl Babble<'_> {
             _ => {
                 let again = AskNext::Again(self.maybe(Self::number));
                 let next = self.0.pick(&[again, AskNext::Malformed, AskNext::Unusable]);
-                Ended::AskFailed { class: text.clone(), what: text, next }
+                Ended::AskFailed { class: text.clone(), what: text, next, began: self.0.chance(500) }
             }
         }
     }

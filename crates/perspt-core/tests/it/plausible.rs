@@ -94,7 +94,7 @@ fn where_all_goes_well_every_node_is_committed_and_the_session_succeeds() {
 #[test]
 fn misfortune_without_end_does_not_keep_a_session_from_ending_and_meets_every_case() {
     let mut met: BTreeSet<String> = BTreeSet::new();
-    for seed in 0..160 {
+    for seed in 0..320 {
         let mut world = World::new(Dice::endless(seed));
         world.run();
         kept_promises(&world);
@@ -124,7 +124,7 @@ fn misfortune_without_end_does_not_keep_a_session_from_ending_and_meets_every_ca
             }
         }
     }
-    let all = "session_started session_resumed tail_cut effect_started effect_ended node_proposed plan_adopted \
+    let all = "session_started session_resumed tail_cut bytes_kept effect_started effect_ended node_proposed plan_adopted \
         attempt_judged node_closed pause_asked abort_asked session_ended \
         snapshotted unworkable probed fetched laid_out measured calibrated assembled answered ask_failed \
         plan_parsed bundle_parsed decided published base_moved lost cancelled broke \

@@ -218,7 +218,12 @@ fn ends() -> Vec<Ended> {
             latency_ms: u64::MAX,
             model: "m".repeat(100),
         },
-        Ended::AskFailed { class: text.clone(), what: text, next: AskNext::Again(Some(u64::MAX)) },
+        Ended::AskFailed {
+            class: text.clone(),
+            what: text,
+            next: AskNext::Again(Some(u64::MAX)),
+            began: true,
+        },
         Ended::PlanParsed {
             state: ParseState::SemanticallyRejected,
             capture: capture.clone(),

@@ -31,7 +31,12 @@ fn publishes(effect: &Effect) -> bool {
 }
 
 fn again(told: Option<u64>) -> Ended {
-    Ended::AskFailed { class: "Status".to_owned(), what: "529".to_owned(), next: AskNext::Again(told) }
+    Ended::AskFailed {
+        class: "Status".to_owned(),
+        what: "529".to_owned(),
+        next: AskNext::Again(told),
+        began: false,
+    }
 }
 
 fn rejected(retry: RetryClass) -> Ended {
@@ -189,7 +194,7 @@ fn a_node_whose_base_moved_gets_no_more_answers_than_any_other() {
     world.ends_with(Ended::BaseMoved { head: tree("moved"), changed, more: 0 });
     world.run();
     assert_eq!(world.state.nodes[&"core".into()].answers_used(), 2);
-    assert_eq!(escalation(&world, "core"), EscalateReason::RetriesExhausted);
+    assert_eq!(escalation(&world, "core"), EscalateReason::BaseKeptMoving);
     assert_eq!(world.state.nodes[&"shell".into()].end, Some(NodeEnd::Blocked));
     assert_eq!(ended(&world), (EndReason::NodesClosed, Outcome::Failed));
 }

@@ -18,7 +18,9 @@ use perspt_testkit::disk::{Call, Op, Watched};
 use perspt_testkit::session::Point;
 use rustix::fs::inotify;
 
-use crate::support::{PROJECT, THREE, World, answers, bundle, delete, one_node, rename, three, write};
+use crate::support::{
+    PROJECT, THREE, World, answers, bundle, code_node, delete, one_node, rename, three, write,
+};
 
 /// Syncs by what they make durable.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -104,7 +106,7 @@ fn a_node_that_replaces_moves_and_deletes_costs_these_syncs() {
         delete("lib/gone.toy"),
     ]);
     let files = ["lib/two.toy", "lib/old.toy", "lib/new.toy", "lib/gone.toy"];
-    let mut world = World::new(PROJECT, answers(one_node(&files), &[("actuator.generate", 1, answer)]));
+    let mut world = World::new(PROJECT, answers(code_node(&files), &[("actuator.generate", 1, answer)]));
     world.place.write("lib/old.toy", "let old = 1\n");
     world.place.write("lib/gone.toy", "let gone = 0\n");
     assert_eq!(syncs_of_node(&mut world), Syncs { log: 17, blobs: 24, journal: 3, work: 4 });

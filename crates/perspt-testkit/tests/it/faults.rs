@@ -12,7 +12,7 @@ use perspt_testkit::server::Table;
 use perspt_testkit::session::Point;
 use rustix::io::Errno;
 
-use crate::support::{PROJECT, World, answers, bundle, delete, one_node, rename, write};
+use crate::support::{PROJECT, World, answers, bundle, code_node, delete, rename, write};
 
 /// A node that replaces, moves and deletes.
 fn table() -> Table {
@@ -22,7 +22,7 @@ fn table() -> Table {
         delete("lib/gone.toy"),
     ]);
     let files = ["lib/two.toy", "lib/old.toy", "lib/new.toy", "lib/gone.toy"];
-    answers(one_node(&files), &[("actuator.generate", 1, answer)])
+    answers(code_node(&files), &[("actuator.generate", 1, answer)])
 }
 
 fn world() -> (World, Watched) {

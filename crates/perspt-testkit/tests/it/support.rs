@@ -85,6 +85,12 @@ pub fn one_node(files: &[&str]) -> Table {
     Table::new().on("architect.existing", "-", 1, Reply::text(plan(&[task("one", files, &[])])))
 }
 
+/// The same, of a node that brings no tests.
+pub fn code_node(files: &[&str]) -> Table {
+    let plan = plan(&[task_of("code", "one", files)]);
+    Table::new().on("architect.existing", "-", 1, Reply::text(plan))
+}
+
 /// A table that answers the node `one`.
 pub fn answers(table: Table, replies: &[(&str, u32, String)]) -> Table {
     replies.iter().fold(table, |table, (intent, attempt, text)| {

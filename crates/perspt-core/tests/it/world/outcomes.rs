@@ -146,7 +146,8 @@ impl World {
 
     fn calibrate(&mut self) -> Ended {
         let verdict = if self.dice.chance(40) {
-            Calibration::Blind("a type error".to_owned())
+            let plant = "a type error".to_owned();
+            self.dice.pick(&[Calibration::Blind(plant.clone()), Calibration::Unreached(plant)])
         } else {
             let seen = vec!["a type error".to_owned()];
             self.dice.pick(&[Calibration::Sees(seen), Calibration::Remembered])
@@ -165,7 +166,12 @@ impl World {
                 AskNext::Unusable,
             ];
             let next = self.dice.pick(&next);
-            return Ended::AskFailed { class: "Status".to_owned(), what: "529".to_owned(), next };
+            return Ended::AskFailed {
+                class: "Status".to_owned(),
+                what: "529".to_owned(),
+                next,
+                began: self.dice.chance(300),
+            };
         }
         let text = if self.dice.chance(300) { "the same answer".to_owned() } else { self.fresh("answer") };
         // A provider may charge more than was estimated, and may say nothing at all.

@@ -26,6 +26,7 @@ pub struct Watch {
     judged: BTreeMap<NodeId, (u32, TreeId)>,
     failures: BTreeMap<NodeId, u32>,
     seen: BTreeMap<BlobId, (TreeId, StageId, bool)>,
+    without_tests: BTreeSet<BlobId>,
     calibrated: BTreeSet<String>,
     committed: BTreeSet<NodeId>,
     approved: bool,
@@ -146,7 +147,11 @@ impl Watch {
             let proof = evidence.iter().filter_map(|blob| self.seen.get(blob));
             let clean = proof.filter(|(on, by, clean)| *on == tree && by == stage && *clean).count();
             assert_eq!(clean, 1, "{stage:?} does not prove the tree");
-            let sees = stage.kind == StageKind::Structure || self.calibrated.contains(&stage_key(stage));
+            let empty = evidence.iter().any(|blob| {
+                self.without_tests.contains(blob) && self.seen.get(blob).is_some_and(|(_, by, _)| by == stage)
+            });
+            let sees =
+                stage.kind == StageKind::Structure || empty || self.calibrated.contains(&stage_key(stage));
             assert!(sees, "{stage:?} was never shown to see");
         }
     }
@@ -180,12 +185,17 @@ impl Watch {
             Ended::Measured { reading, .. } => {
                 let clean = reading.status == Status::Measured && reading.errors == 0;
                 self.seen.insert(reading.blob, (reading.tree, reading.stage.clone(), clean));
+                if reading.stage.kind == StageKind::Test
+                    && reading.tests.is_none_or(|tests| tests.passed == 0)
+                {
+                    self.without_tests.insert(reading.blob);
+                }
             }
             Ended::Calibrated { verdict: Calibration::Sees(_) | Calibration::Remembered, .. } => {
                 let Effect::Calibrate { stage, .. } = effect else { panic!("{effect:?}") };
                 self.calibrated.insert(stage_key(&stage));
             }
-            Ended::Calibrated { verdict: Calibration::Blind(_), .. } => {
+            Ended::Calibrated { verdict: Calibration::Blind(_) | Calibration::Unreached(_), .. } => {
                 let Effect::Calibrate { stage, .. } = effect else { panic!("{effect:?}") };
                 // What a blind sensor called clean is not known to be.
                 self.seen.values_mut().filter(|(_, by, _)| *by == stage).for_each(|seen| seen.2 = false);

@@ -1,0 +1,95 @@
+//! What a reading must show before it counts, beyond what the tool itself says.
+
+use std::collections::BTreeSet;
+
+use perspt_core::judge::TEST_UNITS;
+use perspt_core::path::RelPath;
+use perspt_core::reading::{Reading, StageKind, Status, TestEnd, TestName, TestResult};
+use perspt_core::residual::{Charge, Component, Milli, Residual};
+use perspt_core::state::Node;
+
+fn ran(reading: &Reading) -> impl Iterator<Item = (&TestName, &TestResult)> {
+    let results = reading.tests.iter().flat_map(|tests| &tests.results);
+    results.filter(|(_, test)| test.end != TestEnd::Skipped)
+}
+
+/// Where tests are expected, a run that collected none is not a pass.
+pub(super) fn expect_tests(node: &Node, reading: &mut Reading, before: &[Reading]) {
+    if reading.stage.kind != StageKind::Test || reading.status != Status::Measured {
+        return;
+    }
+    let expected = node.spec.task_type.is_test()
+        || !node.spec.contract.weighted_tests.is_empty()
+        || before.iter().any(|before| ran(before).next().is_some());
+    if expected && ran(reading).next().is_none() {
+        let message = "no test ran, and tests are expected here";
+        reading.residuals.push(Residual::error(Component::Log, "no-tests", &reading.tool, message));
+    }
+}
+
+/// A test node adds a test that runs, changes one, or turns one green: else nothing was tested that was not
+/// before.
+pub(super) fn tests_do_something(reading: &mut Reading, before: &[Reading], changed: &[Residual]) {
+    let measured = reading.status == Status::Measured && ran(reading).next().is_some();
+    let passed_before = |name: &TestName| {
+        before.iter().flat_map(ran).any(|(other, test)| other == name && test.end == TestEnd::Passed)
+    };
+    if !measured || !changed.is_empty() || ran(reading).any(|(name, _)| !passed_before(name)) {
+        return;
+    }
+    let message = "this is a test task, and no test of it runs that did not run before";
+    let mut residual = Residual::error(Component::Log, "no-new-test", &reading.tool, message);
+    residual.hint = Some(
+        "Name the file and the tests as the project's runner collects them; do not skip them.".to_owned(),
+    );
+    reading.residuals.push(residual);
+}
+
+/// A test that failed before and was rewritten may be right or wrong; only the user can say. It counts as failing
+/// unless the task names it.
+pub(super) fn rewritten(tool: &str, before: &[Reading], changed: &[Residual], task: &str) -> Vec<Residual> {
+    let failed = || before.iter().flat_map(ran).filter(|(_, test)| test.end == TestEnd::Failed);
+    let last = |name: &str| name.rsplit("::").next().unwrap_or(name).to_owned();
+    let plain = |name: &str| last(name).split('[').next().unwrap_or_default().to_owned();
+    let mut residuals = Vec::new();
+    for change in changed {
+        let (Some(symbol), Some(file)) = (&change.symbol, &change.file) else { continue };
+        let asked = task.contains(&last(symbol)) || task.contains(file.name());
+        let same = |(name, test): &(&TestName, &TestResult)| {
+            plain(&name.0) == last(symbol) && test.file.as_ref().is_none_or(|at| at == file)
+        };
+        if asked || !failed().any(|found| same(&found)) {
+            continue;
+        }
+        let message = format!("the test `{symbol}` failed before and was rewritten instead of the code");
+        let mut residual = Residual::error(Component::Log, "test-rewritten", tool, message);
+        residual.score = Milli::units(TEST_UNITS);
+        residual.hint = Some(
+            "Put the test back as it was and mend the code; the task does not name this test.".to_owned(),
+        );
+        residuals.push(residual.in_file(Some(file.clone())));
+    }
+    residuals
+}
+
+/// A file no tool looks at is the business of the node that touched it, or that took it out of the tools' sight;
+/// else it is nobody's.
+pub(super) fn spare_untouched(reading: &mut Reading, touched: &BTreeSet<RelPath>, before: &[Reading]) {
+    let unmeasured = |residual: &&Residual| residual.class == "unmeasured-file";
+    let seen_before = |file: &RelPath| {
+        // What does not build is not looked at as a whole.
+        let looked =
+            |one: &&Reading| one.status == Status::Measured && !one.residuals.iter().any(Residual::counts);
+        let mut looks = before.iter().filter(looked).peekable();
+        looks.peek().is_some()
+            && looks.all(|one| {
+                !one.residuals.iter().filter(unmeasured).any(|old| old.file.as_ref() == Some(file))
+            })
+    };
+    for residual in reading.residuals.iter_mut().filter(|residual| residual.class == "unmeasured-file") {
+        if !residual.file.as_ref().is_some_and(|file| touched.contains(file) || seen_before(file)) {
+            residual.charge =
+                Charge::Shown("no tool looks at this file; the node did not touch it".to_owned());
+        }
+    }
+}
