@@ -7,6 +7,7 @@ mod control;
 mod demo;
 mod faults;
 mod honesty;
+mod odd;
 mod provider;
 mod road;
 mod support;

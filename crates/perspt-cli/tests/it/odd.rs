@@ -1,0 +1,268 @@
+//! Odd projects, odd answers, odd users: what only someone who tries to break it would do.
+
+use perspt_testkit::server::{Ask, Gate, Point, Reply};
+use serde_json::{Value, json};
+
+use crate::support::{Language, Ran, World, bundle, intent, plan_of, planned, solution, write};
+
+const CARGO: &str = "[package]\nname = \"calc\"\nversion = \"0.1.0\"\nedition = \"2021\"\n";
+
+fn edit(path: &str, find: &str, replace: &str) -> Value {
+    json!({"operation": "edit", "path": path, "find": find, "replace": replace})
+}
+
+/// A script with this plan and this answer to everything else.
+fn scripted(plan: Reply, answer: Reply) -> impl Fn(&Ask) -> Reply + Send + Sync + 'static {
+    move |ask: &Ask| if intent(ask).starts_with("architect") { plan.clone() } else { answer.clone() }
+}
+
+#[track_caller]
+fn refused(world: &World, before: &std::collections::BTreeMap<String, Vec<u8>>, ran: Ran, why: &str) {
+    let ran = ran.expect(4).never_says("COMMIT");
+    assert!(ran.out.contains(why), "no `{why}` in:\n{}", ran.out);
+    assert_eq!(world.files(), *before);
+}
+
+/// A Python project with one module, whose `add` is wrong, and these files beside it.
+fn wrong_add(files: &[(&str, &str)]) -> World {
+    let world = World::empty();
+    world.write("calc.py", "def add(a, b):\n    return a - b\n");
+    files.iter().for_each(|(path, text)| world.write(path, text));
+    world.git();
+    world
+}
+
+const RIGHT: &str = "def add(a, b):\n    return a + b\n";
+const TEST: &str = "from calc import add\n\n\ndef test_add():\n    assert add(2, 2) == 4\n";
+
+#[test]
+fn a_python_project_without_tests_gets_code_then_tests_by_the_fallback_graph() {
+    let world = wrong_add(&[]).serve(|ask: &Ask| {
+        let node = ask.tag().map(|tag| tag.node.clone()).unwrap_or_default();
+        match (intent(ask).starts_with("architect"), node.contains("test")) {
+            (true, _) => Reply::text("I would rather talk about it."),
+            (false, false) => bundle(&[write("calc.py", RIGHT)]),
+            (false, true) => bundle(&[write("tests/test_calc.py", TEST)]),
+        }
+    });
+    world.agent("fix add").expect(0).says("source=fallback").says("CALIBRATE stage=test result=sees");
+    assert!(world.green_elsewhere(Language::Python));
+}
+
+#[test]
+fn tests_that_reach_nothing_are_no_obstacle_to_a_task_that_adds_one_that_does() {
+    let smoke = ("tests/test_smoke.py", "def test_ok():\n    assert True\n");
+    let plan = plan_of(&["calc.py", "tests/test_calc.py"], "unit_test");
+    let answer = bundle(&[write("calc.py", RIGHT), write("tests/test_calc.py", TEST)]);
+    let world = wrong_add(&[smoke]).serve(scripted(plan, answer));
+    world
+        .agent("fix add and add a test for it")
+        .expect(0)
+        .says("result=unreached")
+        .says("CALIBRATE stage=test result=sees");
+}
+
+#[test]
+fn a_test_task_whose_tests_never_run_is_not_done() {
+    for (file, text) in [
+        ("tests/calc_more.py", "from calc import add\n\n\ndef test_x():\n    assert add(2, 2) == 5\n"),
+        (
+            "tests/test_more.py",
+            "import pytest\n\npytest.skip('x', allow_module_level=True)\n\n\ndef test_x():\n    assert 1 == 5\n",
+        ),
+    ] {
+        let world = wrong_add(&[("tests/test_calc.py", TEST), ("calc.py", RIGHT)])
+            .serve(scripted(plan_of(&[file], "unit_test"), bundle(&[write(file, text)])));
+        let before = world.files();
+        let ran = world.agent("add tests for add");
+        refused(&world, &before, ran, "no test of it runs that did not run before");
+    }
+}
+
+#[test]
+fn a_failing_test_is_not_rewritten_unless_the_task_names_it() {
+    let weak = bundle(&[write("tests/test_calc.py", &TEST.replace("add(2, 2) == 4", "True"))]);
+    let plan = plan_of(&["calc.py", "tests/test_calc.py"], "unit_test");
+    let world = wrong_add(&[("tests/test_calc.py", TEST)]).serve(scripted(plan.clone(), weak));
+    let before = world.files();
+    let ran = world.agent("fix add");
+    refused(&world, &before, ran, "failed before and was rewritten");
+    let other = bundle(&[write("tests/test_calc.py", &TEST.replace("add(2, 2) == 4", "add(4, 2) == 2"))]);
+    let world = wrong_add(&[("tests/test_calc.py", TEST)]).serve(scripted(plan, other));
+    world
+        .agent("add subtracts on purpose: the expectation in tests/test_calc.py is wrong")
+        .expect(0)
+        .says("tests_changed=1");
+}
+
+#[test]
+fn an_edit_of_the_users_while_the_model_writes_an_edit_of_the_same_file_is_seen_as_such() {
+    let gate = Gate::new();
+    let inner = gate.clone();
+    let answer = bundle(&[edit("calc.py", "a - b", "a + b")]);
+    let world = wrong_add(&[("tests/test_calc.py", TEST)]).serve(move |ask: &Ask| {
+        if intent(ask).starts_with("architect") {
+            return plan_of(&["calc.py"], "code");
+        }
+        if ask.ordinal == 2 { answer.clone().gate(Point::AfterChunks(1), &inner) } else { answer.clone() }
+    });
+    let running = world.spawn(&["agent", "-y", "fix add"]);
+    gate.arrivals().wait(1);
+    world.write("calc.py", "# mine\ndef add(a, b):\n    return a - b\n");
+    gate.open();
+    running.wait().expect(0).says("REBASE your_changes=calc.py").says("COMMIT");
+    assert_eq!(world.read("calc.py"), "# mine\ndef add(a, b):\n    return a + b\n");
+}
+
+#[test]
+fn a_folder_that_the_user_puts_where_the_answer_has_a_file_is_told_to_the_model() {
+    let gate = Gate::new();
+    let inner = gate.clone();
+    let language = Language::Python;
+    let world = World::of(language).serve(planned(language, move |ask: &Ask| {
+        // By now the first answer is measured; the second is asked for because its test fails.
+        let wrong = bundle(&[
+            write(language.lib(), &language.lib_with("a * b + 1")),
+            write(
+                language.new_test(),
+                "from calc import mul\n\n\ndef test_mul():\n    assert mul(4, 3) == 12\n",
+            ),
+        ]);
+        match ask.ordinal {
+            2 => wrong,
+            3 => bundle(&[write(language.lib(), &language.lib_with("a * b"))])
+                .gate(Point::AfterChunks(1), &inner),
+            _ => {
+                bundle(&[write(language.lib(), &language.lib_with("a * b")), write("tests/test_new.py", "x")])
+            }
+        }
+    }));
+    let running = world.spawn(&["agent", "-y", "add a mul function"]);
+    gate.arrivals().wait(1);
+    world.write("tests/test_mul.py/note.txt", "mine\n");
+    gate.open();
+    let ran = running.wait().expect(4).says("REBASE").says("ESCALATE");
+    assert!(!ran.out.contains("COMMIT"), "{}", ran.out);
+    assert_eq!(world.read("tests/test_mul.py/note.txt"), "mine\n");
+}
+
+#[test]
+fn ignore_rules_of_the_answer_itself_do_not_hide_its_files() {
+    let answer = bundle(&[
+        write("impl.py", RIGHT),
+        write(".gitignore", "impl.py\n"),
+        write("calc.py", "from impl import add\n"),
+    ]);
+    let plan = plan_of(&["calc.py", "impl.py", ".gitignore"], "code");
+    let world = wrong_add(&[("tests/test_calc.py", TEST)]).serve(scripted(plan, answer));
+    let before = world.files();
+    let ran = world.agent("fix add");
+    refused(&world, &before, ran, "`impl.py` would be ignored by the `.gitignore` of this answer");
+}
+
+/// A crate whose `add` is wrong, with a unit test and an integration test that say so.
+fn wrong_crate() -> World {
+    let world = World::empty();
+    world.write("Cargo.toml", CARGO);
+    world.write("src/lib.rs", "pub mod m;\npub use m::add;\n");
+    world.write(
+        "src/m.rs",
+        "pub fn add(a: i32, b: i32) -> i32 {\n    a + b\n}\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn t1() {\n        assert_eq!(super::add(1, 1), 2);\n    }\n}\n",
+    );
+    world.write("tests/a.rs", "#[test]\nfn adds() {\n    assert_eq!(calc::add(2, 2), 4);\n}\n");
+    world.git();
+    world
+}
+
+#[test]
+fn a_file_with_tests_that_no_target_reads_any_more_counts_against_whoever_took_it_out() {
+    let redirects = [
+        (
+            vec!["Cargo.toml", "src/other.rs"],
+            bundle(&[
+                write("Cargo.toml", &format!("{CARGO}\n[[test]]\nname = \"a\"\npath = \"src/other.rs\"\n")),
+                write("src/other.rs", "#[test]\nfn adds() {}\n"),
+            ]),
+            "tests/a.rs",
+        ),
+        (
+            vec!["src/lib.rs", "src/m2.rs"],
+            bundle(&[
+                write("src/lib.rs", "#[path = \"m2.rs\"]\npub mod m;\npub use m::add;\n"),
+                write(
+                    "src/m2.rs",
+                    "pub fn add(a: i32, b: i32) -> i32 {\n    a + b\n}\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn t1() {}\n}\n",
+                ),
+            ]),
+            "src/m.rs",
+        ),
+    ];
+    for (files, answer, hidden) in redirects {
+        let world = wrong_crate().serve(scripted(plan_of(&files, "code"), answer));
+        let before = world.files();
+        let ran = world.agent("speed add up");
+        refused(&world, &before, ran, hidden);
+    }
+}
+
+#[test]
+fn tests_that_a_macro_makes_are_tests() {
+    let world = World::empty();
+    world.write("Cargo.toml", CARGO);
+    let lib = "macro_rules! t {\n    ($n:ident, $a:expr, $b:expr, $r:expr) => {\n        #[test]\n        fn $n() {\n            assert_eq!(super::add($a, $b), $r);\n        }\n    };\n}\n\npub fn add(a: i32, b: i32) -> i32 {\n    a - b\n}\n\n#[cfg(test)]\nmod tests {\n    t!(one, 1, 1, 2);\n    t!(two, 0, 1, 1);\n}\n";
+    world.write("src/lib.rs", lib);
+    world.git();
+    let answer = bundle(&[edit("src/lib.rs", "a - b", "a + b")]);
+    let world = world.serve(scripted(plan_of(&["src/lib.rs"], "code"), answer));
+    world.agent("fix add").expect(0).says("source=architect").says("cargo-test=pass(2-passed,0-failed)");
+}
+
+#[test]
+fn code_of_a_language_that_the_project_does_not_have_is_not_kept_unseen() {
+    let world = wrong_crate();
+    let plan = plan_of(&["tools/gen.py"], "code");
+    let world = world.serve(scripted(plan, bundle(&[write("tools/gen.py", "def (((:\n")])));
+    let before = world.files();
+    let ran = world.agent("add a helper script tools/gen.py");
+    refused(&world, &before, ran, "no python project here");
+}
+
+#[test]
+fn a_plan_with_an_endless_contract_is_sent_back() {
+    let long = json!({"tasks": [{
+        "id": "mul", "goal": "add mul", "output_files": ["calc/__init__.py", "tests/test_mul.py"],
+        "task_type": "unit_test", "contract": {"interface_signature": "x".repeat(20_000)},
+    }]});
+    let language = Language::Python;
+    let world = World::of(language).serve(move |ask: &Ask| {
+        match (intent(ask).starts_with("architect"), ask.nth_of_tag, ask.ordinal) {
+            (true, _, 1) => Reply::text(long.to_string()),
+            (true, ..) => crate::support::plan(language),
+            (false, ..) => solution(language),
+        }
+    });
+    world.agent("add a mul function").expect(0).says("RETRY class=plan").says("8000 is the most");
+}
+
+#[test]
+fn a_provider_that_wants_hours_is_not_waited_for() {
+    let world = World::python().serve(|_: &Ask| Reply::retry_after(429, "99999"));
+    world.agent("add a mul function").expect(8).warns("10 minutes at the most");
+    assert_eq!(world.server().asks(), 1);
+}
+
+#[test]
+fn a_wait_that_the_time_budget_does_not_cover_ends_with_5_at_once() {
+    let world = World::python().serve(|_: &Ask| Reply::retry_after(429, "300"));
+    world.perspt(&["agent", "-y", "--max-time", "1", "add a mul function"]).expect(5).warns("--max-time");
+    assert_eq!(world.server().asks(), 1);
+}
+
+#[test]
+fn what_the_tools_found_stands_in_the_certificate_though_the_last_answers_were_prose() {
+    let language = Language::Python;
+    let world = World::of(language).serve(planned(language, move |ask: &Ask| {
+        if ask.ordinal == 2 { crate::support::attempt(language, "a * b + 1") } else { Reply::text("Sorry.") }
+    }));
+    world.agent("add a mul function").expect(4).says("residual").says("test_mul");
+}
