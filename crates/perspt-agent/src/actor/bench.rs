@@ -143,13 +143,18 @@ impl<'a> Bench<'a> {
         self.slot().recheck()
     }
 
-    /// Whether there is room to write in the slot. Where there is not, commands fail for that alone.
+    /// Whether there is room to write in the slot. Where there is not, commands fail for that alone, and what they
+    /// left in the temp dir goes, so that there is room to record it.
     pub fn has_room(&mut self) -> Result<(), AgentError> {
         const NEEDED: u64 = 256 * 1024;
         let folder = self.slot().dir().to_owned();
         let Ok(stat) = rustix::fs::statvfs(&folder) else { return Ok(()) };
         let left = stat.f_bavail.saturating_mul(stat.f_frsize);
-        if left < NEEDED { Err(AgentError::NoSpace { folder, left }) } else { Ok(()) }
+        if left >= NEEDED {
+            return Ok(());
+        }
+        self.slot().reset_tmp()?;
+        Err(AgentError::NoSpace { folder, left })
     }
 
     /// The bytes of a file in the slot's tree, if it is there.

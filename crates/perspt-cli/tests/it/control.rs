@@ -154,7 +154,7 @@ fn without_a_terminal_and_without_yes_it_ends_with_7_before_anything_is_asked() 
 }
 
 /// Runs the binary at a terminal of its own and types `words` once it asks.
-fn at_a_terminal(world: &World, words: &str) -> crate::support::Ran {
+pub fn at_a_terminal(world: &World, words: &str) -> crate::support::Ran {
     let inner = world.command(&[]);
     let mut python = std::process::Command::new("python3");
     python

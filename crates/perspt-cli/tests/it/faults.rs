@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use crate::support::{Language, Ran, World, planned, solution};
+use crate::support::{Language, Ran, World, bundle, planned, solution, write};
 
 const L: Language = Language::Python;
 
@@ -42,6 +42,20 @@ fn a_full_disk_ends_with_1_and_the_tree_is_whole() {
     let before = world.files();
     let mount = format!("mount -t tmpfs -o size=96k tmpfs {}", world.home().display());
     let Some(ran) = mounted(&world, &mount, "agent -y 'add a mul function'") else { return };
-    ran.expect(1).warns("error:");
+    ran.expect(1).warns("why:").warns("do:");
     assert_eq!(world.files(), before);
+}
+
+#[test]
+fn a_disk_that_is_full_while_tests_run_is_the_machines_fault_and_not_the_models() {
+    let greedy = "import os\n\nfrom calc import mul\n\n\ndef test_mul():\n    with open(os.environ['TMPDIR'] + '/big', 'wb') as big:\n        while True:\n            big.write(b'x' * 65536)\n            big.flush()\n";
+    let world = World::of(L).serve(planned(L, move |_| {
+        bundle(&[write(L.lib(), &L.lib_with("a * b")), write(L.new_test(), greedy)])
+    }));
+    let before = world.files();
+    let mount = format!("mount -t tmpfs -o size=16m tmpfs {}", world.home().display());
+    let Some(ran) = mounted(&world, &mount, "agent -y 'add a mul function'") else { return };
+    ran.expect(1).says("next=\"perspt resume").warns("the disk is full").never_says("RETRY");
+    assert_eq!(world.files(), before);
+    assert_eq!(world.server().asks(), 2);
 }

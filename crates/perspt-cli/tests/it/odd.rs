@@ -266,3 +266,27 @@ fn what_the_tools_found_stands_in_the_certificate_though_the_last_answers_were_p
     }));
     world.agent("add a mul function").expect(4).says("residual").says("test_mul");
 }
+
+#[test]
+fn ctrl_c_at_the_question_pauses_and_the_question_is_asked_again() {
+    let language = Language::Python;
+    let world = World::of(language).serve(planned(language, move |_| solution(language)));
+    crate::control::at_a_terminal(&world, "\x03").expect(130).says("status=paused");
+    assert_eq!(world.server().asks(), 1);
+    world.perspt(&["resume", "-y"]).expect(0).says("COMMIT node=mul");
+    assert_eq!(world.server().asks(), 2);
+}
+
+#[test]
+fn a_tool_that_talks_without_end_is_named_and_ends_with_6() {
+    let mut world = World::rust().serve(|_: &Ask| Reply::status(500, "not to be asked"));
+    let bin = world.base().join("bin");
+    std::fs::create_dir(&bin).unwrap();
+    let script = "#!/bin/sh\nhead -c 60000 /dev/zero | tr '\\0' x >&2\nexit 3\n";
+    std::fs::write(bin.join("cargo"), script).unwrap();
+    std::fs::set_permissions(bin.join("cargo"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    world.set("PATH", &format!("{}:{}", bin.display(), world.get("PATH")));
+    let ran = world.agent("add a mul function").expect(6).warns("cargo");
+    assert!(ran.err.len() < 4000, "{} bytes", ran.err.len());
+    assert_eq!(world.server().requests().len(), 0);
+}
