@@ -24,7 +24,7 @@ use perspt_core::residual::{Residual, Severity};
 use perspt_core::stage::{Root, Stage, Step, StepEnd, StepOutput};
 
 use crate::plugin::{Files, Machine, NoTool, Plant, Plugin, Probe, ReadContext, ToolState, Tools, Touch};
-use crate::shared::touch::mentions;
+use crate::shared::asked::names;
 
 /// The plugin's name.
 const NAME: &str = "python";
@@ -96,10 +96,7 @@ impl Plugin for Python {
     }
 
     fn named_in(&self, task: &str) -> bool {
-        mentions(
-            task,
-            &["python", "python3", "pytest", "unittest", "pyproject.toml", "django", "flask", ".py"],
-        )
+        names(task, &["python", "python3", "pytest", "unittest", "pyproject.toml", "django", "flask", ".py"])
     }
 
     fn is_manifest(&self, path: &RelPath) -> bool {

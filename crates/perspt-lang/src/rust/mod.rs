@@ -23,7 +23,7 @@ use perspt_core::residual::Residual;
 use perspt_core::stage::{Root, Stage, Step, StepEnd, StepOutput};
 
 use crate::plugin::{Files, Machine, NoTool, Plant, Plugin, Probe, ReadContext, ToolState, Tools, Touch};
-use crate::shared::touch::mentions;
+use crate::shared::asked::names;
 
 /// The plugin's name.
 const NAME: &str = "rust";
@@ -68,7 +68,7 @@ impl Plugin for Rust {
     }
 
     fn named_in(&self, task: &str) -> bool {
-        mentions(task, &["rust", "cargo", "cargo.toml", "crate", ".rs"])
+        names(task, &["rust", "cargo", "cargo.toml", "crate", ".rs"])
     }
 
     fn is_manifest(&self, path: &RelPath) -> bool {

@@ -1,5 +1,6 @@
 //! What both languages need: reading outputs with care, weighing tests, looking at what a node touched.
 
+pub(crate) mod asked;
 pub(crate) mod report;
 pub(crate) mod step;
 pub(crate) mod toml;

@@ -7,6 +7,7 @@ use perspt_core::path::RelPath;
 use perspt_core::residual::{Component, Place, Residual};
 use perspt_core::tree::Change;
 
+use super::asked::asks_for;
 use crate::plugin::Touch;
 
 /// Who finds structural residuals.
@@ -45,31 +46,14 @@ pub(crate) fn is_own(touch: &Touch<'_>, file: &RelPath) -> bool {
         && (touch.node.output_files.contains(file) || touch.node.modifies.contains(file))
 }
 
-/// Whether a text names one of these words; letters, digits and underscores beside a match make it part
-/// of another word.
-pub(crate) fn mentions(text: &str, words: &[&str]) -> bool {
-    let text = text.to_lowercase();
-    let part_of_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
-    words.iter().filter(|word| !word.is_empty()).any(|word| {
-        let word = word.to_lowercase();
-        text.match_indices(&word).any(|(at, found)| {
-            let before = text[..at].chars().next_back();
-            let after = text[at + found.len()..].chars().next();
-            let (first, last) = (word.chars().next(), word.chars().next_back());
-            let joined = |a, b| part_of_word(a) && part_of_word(b);
-            !joined(before, first) && !joined(last, after)
-        })
-    })
-}
-
-/// The charge for a changed rule of evidence; `None` where the task's words name one of its subjects.
+/// The charge for a changed rule of evidence; `None` where the task asks for one of its subjects.
 pub(crate) fn evidence_changed(
     touch: &Touch<'_>,
     file: &RelPath,
     subjects: &[&str],
     what: String,
 ) -> Option<Residual> {
-    if mentions(touch.task, subjects) {
+    if asks_for(touch.task, subjects) {
         return None;
     }
     let mut residual = error("evidence-rules-changed", file, what);

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::disallowed_types)]
 
+mod asked;
 mod garbage;
 mod python_read;
 mod python_structure;

@@ -250,3 +250,16 @@ fn a_task_names_rust_by_its_words() {
         assert!(!rust().named_in(task), "{task}");
     }
 }
+
+#[test]
+fn a_task_that_forbids_a_file_does_not_unlock_it() {
+    let candidate = base().with("build.rs", "fn main() {}\n");
+    let charge = |task: &str| {
+        charged(&touched(rust(), &base(), &candidate, &node(TaskType::Code, &["build.rs"]), task))
+    };
+    assert_eq!(
+        charge("Never change build.rs, pytest.ini or tests/conftest.py!"),
+        ["evidence-rules-changed build.rs"]
+    );
+    assert_eq!(charge("Never change pytest.ini! Write build.rs."), NONE);
+}
