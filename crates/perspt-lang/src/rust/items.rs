@@ -2,6 +2,7 @@
 //! Found by tokens, so a file that does not parse still has them. Tests made by other macros are not
 //! seen here; their results are.
 
+use super::guard::Guarded;
 use super::lexer::{Kind, Token, lex};
 use crate::shared::touch::{Test, TestItems};
 
@@ -23,8 +24,9 @@ const DEEPEST: usize = 40;
 /// What a file holds.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
-    /// Outermost test items: what a node that is not a test node must leave as it is.
-    pub guarded: TestItems,
+    /// Items that exist only for tests, those inside test modules one by one: what a node that is not a
+    /// test node must leave as it is.
+    pub guarded: Vec<Guarded>,
     /// Every test function, also those inside guarded modules.
     pub tests: TestItems,
     /// Modules declared here that exist only under `cfg(test)` and live in files of their own.
@@ -61,7 +63,7 @@ struct Attribute<'t, 'a> {
 fn scan<'a>(tokens: &[Token<'a>], prefix: &str, guard: Guard, found: &mut Found) {
     let mut at = 0;
     while at < tokens.len() {
-        let start = at;
+        let mut start = at;
         let mut attributes: Vec<Attribute<'_, 'a>> = Vec::new();
         while let Some((attribute, inner, next)) = attribute(tokens, at) {
             if inner && guard == Guard::Open && prefix.is_empty() {
@@ -70,6 +72,8 @@ fn scan<'a>(tokens: &[Token<'a>], prefix: &str, guard: Guard, found: &mut Found)
             }
             if !inner {
                 attributes.push(attribute);
+            } else if attributes.is_empty() {
+                start = next;
             }
             at = next;
         }
@@ -90,24 +94,26 @@ fn item<'a>(
     found: &mut Found,
 ) {
     let (keyword, name) = named(body);
-    let path = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}::{name}") };
+    let path = joined(prefix, name);
     let only_in_tests = attributes.iter().any(is_cfg_test);
     let is_test = keyword == "fn" && attributes.iter().any(|attribute| is_test_attribute(attribute.last));
     let is_test = is_test || (keyword == "macro" && TEST_MACROS.contains(&name));
-    if guard == Guard::Open && (only_in_tests || is_test) {
-        let key =
-            if keyword == "fn" || keyword == "mod" { path.clone() } else { format!("{keyword} {path}") };
-        insert(&mut found.guarded, key, test(whole, attributes));
+    let guard = if only_in_tests { Guard::Inside } else { guard };
+    let open = body.iter().position(|token| token.text == "{");
+    let looked_into = keyword == "mod" && path.matches("::").count() < DEEPEST;
+    if guard == Guard::Inside || is_test {
+        let head = open.filter(|_| looked_into).map(|open| whole.len() - body.len() + head_end(body, open));
+        let tokens = &whole[..head.unwrap_or(whole.len())];
+        found.guarded.push(Guarded::of(tokens, (keyword, name), prefix));
     }
     if is_test {
         insert(&mut found.tests, path.clone(), test(whole, attributes));
     }
-    if keyword == "mod" && path.matches("::").count() < DEEPEST {
-        let guard = if only_in_tests { Guard::Inside } else { guard };
-        match body.iter().position(|token| token.text == "{") {
+    if looked_into {
+        match open {
             Some(open) => scan(&body[open + 1..body.len().saturating_sub(1)], &path, guard, found),
             None => {
-                let inside = guard == Guard::Inside || only_in_tests;
+                let inside = guard == Guard::Inside;
                 let list = if inside { &mut found.test_modules } else { &mut found.modules };
                 list.push(path.replace("::", "/"));
             }
@@ -115,7 +121,21 @@ fn item<'a>(
     }
 }
 
-/// Two items of one name, such as two `cfg(test)` imports, are told apart by number.
+/// One past the head of a module with a body: its brace, and the attributes it carries inside.
+fn head_end(body: &[Token<'_>], open: usize) -> usize {
+    let mut at = open + 1;
+    while let Some((_, true, next)) = attribute(body, at) {
+        at = next;
+    }
+    at
+}
+
+/// A name with the module it stands in.
+pub(crate) fn joined(scope: &str, name: &str) -> String {
+    if scope.is_empty() { name.to_owned() } else { format!("{scope}::{name}") }
+}
+
+/// Two tests of one name, such as those of two `impl`s, are told apart by number.
 fn insert(items: &mut TestItems, key: String, test: Test) {
     let mut unique = key.clone();
     let mut number = 2;
@@ -191,7 +211,7 @@ fn is_cfg_test(attribute: &Attribute<'_, '_>) -> bool {
 }
 
 /// One past the close of the group that opens at `open`.
-fn group_end(tokens: &[Token<'_>], open: usize) -> usize {
+pub(crate) fn group_end(tokens: &[Token<'_>], open: usize) -> usize {
     let mut depth = 0usize;
     for (at, token) in tokens.iter().enumerate().skip(open) {
         match token.kind {

@@ -3,9 +3,11 @@
 mod build;
 mod doc_names;
 mod failure;
+mod guard;
 mod items;
 mod lexer;
 mod libtest;
+mod macros;
 mod manifest;
 mod messages;
 mod plants;

@@ -7,11 +7,11 @@ use perspt_core::residual::Residual;
 use perspt_core::tree::Change;
 
 use super::items::{self, Found};
-use super::{is_test_material, is_test_source, manifest};
+use super::{guard, is_test_material, is_test_source, macros, manifest};
 use crate::plugin::{Files, Touch};
 use crate::shared::touch::{
-    Deleted, TestItems, changed_test_file, compared, error, evidence_changed, forbidden_patterns, is_own,
-    not_its_test, vanished,
+    Deleted, changed_test_file, compared, error, evidence_changed, forbidden_patterns, is_own, not_its_test,
+    vanished,
 };
 
 /// Words of a task that name what a whole file decides, by the file's name or a part of it.
@@ -31,20 +31,23 @@ const MODULE_DEPTH: usize = 20;
 pub(crate) fn structure(touch: &Touch<'_>) -> Vec<Residual> {
     let mut residuals = Vec::new();
     let (mut before, mut after) = (BTreeMap::new(), BTreeMap::new());
-    for change in touch.base.tree().changes_to(touch.candidate.tree()) {
+    let changes = touch.base.tree().changes_to(touch.candidate.tree());
+    for change in &changes {
         let path = &change.path;
         if is_test_source(path) || path.extension() != Some("rs") && is_test_material(path) {
-            residuals.extend(changed_test_file(touch, &change, "rs"));
+            residuals.extend(changed_test_file(touch, change, "rs"));
         }
         if path.extension() == Some("rs") {
             let old = found(touch.base, path);
             let new = found(touch.candidate, path);
-            residuals.extend(source(touch, &change, &old, &new));
+            residuals.extend(source(touch, change, &old, &new));
             before.insert(path.clone(), old.tests);
             after.insert(path.clone(), new.tests);
         }
-        residuals.extend(evidence(touch, &change));
+        residuals.extend(evidence(touch, change));
     }
+    let sources: Vec<&RelPath> = before.keys().collect();
+    residuals.extend(macros::new_judges(touch, &sources));
     residuals.extend(vanished(touch, &before, &after));
     residuals.extend(forbidden_patterns(touch, |path| path.extension() != Some("py")));
     residuals
@@ -74,23 +77,7 @@ fn source(touch: &Touch<'_>, change: &Change, old: &Found, new: &Found) -> Vec<R
     if old.all_test || is_test_module(touch.base, path, MODULE_DEPTH) {
         residuals.push(not_its_test(path, "an existing test module", deleted));
     } else {
-        residuals.extend(guarded(path, &old.guarded, &new.guarded));
-    }
-    residuals
-}
-
-/// Test items that are different or gone.
-fn guarded(path: &RelPath, before: &TestItems, after: &TestItems) -> Vec<Residual> {
-    let mut residuals = Vec::new();
-    for (item, old) in before {
-        let deleted = match after.get(item) {
-            Some(new) if new.tokens == old.tokens => continue,
-            Some(_) => Deleted::No,
-            None => Deleted::Yes,
-        };
-        let mut residual = not_its_test(path, &format!("the existing test item `{item}`"), deleted);
-        residual.symbol = Some(item.clone());
-        residuals.push(residual);
+        residuals.extend(guard::compare(path, &old.guarded, &new.guarded));
     }
     residuals
 }

@@ -120,6 +120,22 @@ pub(crate) fn compared(
     residuals
 }
 
+/// The items of one side that the other does not hold, in whatever order they stand.
+pub(crate) fn left_over<'a, T, K: Ord>(these: &'a [T], others: &[T], same: impl Fn(&T) -> K) -> Vec<&'a T> {
+    let mut there: BTreeMap<K, usize> = BTreeMap::new();
+    for item in others {
+        *there.entry(same(item)).or_default() += 1;
+    }
+    let mut missing = Vec::new();
+    for item in these {
+        match there.get_mut(&same(item)).filter(|left| **left > 0) {
+            Some(left) => *left -= 1,
+            None => missing.push(item),
+        }
+    }
+    missing
+}
+
 /// Tests that a test node took away: gone from their file and from every other file it changed.
 /// `before` and `after` hold each changed file's tests.
 pub(crate) fn vanished(

@@ -263,3 +263,74 @@ fn a_task_that_forbids_a_file_does_not_unlock_it() {
     );
     assert_eq!(charge("Never change pytest.ini! Write build.rs."), NONE);
 }
+
+#[test]
+fn a_code_node_may_add_to_an_existing_test_module() {
+    for (at, addition) in [
+        ("    use super::*;\n", "    #[test]\n    fn more() { assert!(true); }\n"),
+        ("    use super::*;\n", "    use std::fmt;\n    const LIMIT: u32 = 3;\n    fn helper() {}\n"),
+        ("    #[test]\n", "    mod inner {\n        #[test]\n        fn deep() {}\n    }\n"),
+        ("    #[test]\n", "    use super::{self as base, other};\n    impl Tool { fn add() {} }\n"),
+    ] {
+        let added = LIB.replace(at, &format!("{addition}{at}"));
+        assert_eq!(after(TaskType::Code, "src/lib.rs", &added), NONE, "{addition}");
+    }
+    let nested = "#[cfg(test)]\nmod tests {\n    mod inner {\n        #[test]\n        fn deep() { work(); }\n    }\n}\n";
+    let base = Map::of(&[("src/lib.rs", nested)]);
+    let charge = |text: &str| {
+        let candidate = base.with("src/lib.rs", text);
+        touched(rust(), &base, &candidate, &node(TaskType::Code, &[]), "")
+    };
+    assert_eq!(charge(&nested.replace("mod inner {", "mod inner {\n#[test]\nfn more() {}")), []);
+    let changed = charge(&nested.replace("work()", "idle()"));
+    assert_eq!(charged(&changed), ["test-changed src/lib.rs"]);
+    assert_eq!(changed[0].symbol.as_deref(), Some("tests::inner::deep"));
+}
+
+#[test]
+fn what_is_added_to_a_test_module_may_not_stand_in_front_of_what_its_tests_use() {
+    for addition in [
+        "fn add(_: u32, _: u32) -> u32 { 2 }",
+        "use crate::fake::add;",
+        "use crate::fake::{other, sum as add};",
+        "macro_rules! add { () => {} }",
+        "mod add {}",
+    ] {
+        let shadowed = LIB.replace("    use super::*;\n", &format!("    use super::*;\n    {addition}\n"));
+        assert_eq!(after(TaskType::Code, "src/lib.rs", &shadowed), ["test-changed src/lib.rs"], "{addition}");
+    }
+    for hidden in [
+        LIB.replace("#[cfg(test)]\n", "#[cfg(test)]\n#[cfg(any())]\n"),
+        LIB.replace("mod tests {\n", "mod tests {\n    #![cfg(any())]\n"),
+        LIB.replace("    use super::*;\n", ""),
+    ] {
+        let found = after(TaskType::Code, "src/lib.rs", &hidden);
+        assert!(found.iter().any(|charge| charge.starts_with("test-")), "{hidden}");
+    }
+}
+
+#[test]
+fn a_macro_that_takes_the_name_of_an_assertion_is_charged_unless_it_was_there() {
+    let quiet = "macro_rules! assert_eq { ($($t:tt)*) => {} }\n";
+    for (kind, name) in [(TaskType::Code, "src/lib.rs"), (TaskType::UnitTest, "tests/common/mod.rs")] {
+        let text =
+            format!("{quiet}{}", base().texts().get(&crate::support::path(name)).map_or("", |text| text));
+        assert_eq!(after(kind, name, &text), [format!("evidence-rules-changed {name}")]);
+    }
+    for macro_name in ["assert", "assert_ne", "debug_assert", "panic", "matches", "r#assert"] {
+        let text = format!("mod inner {{ macro_rules! {macro_name} {{ () => {{}} }} }}\n{LIB}");
+        assert_eq!(after(TaskType::Code, "src/lib.rs", &text), ["evidence-rules-changed src/lib.rs"]);
+    }
+    let own = format!("macro_rules! assert_small {{ () => {{}} }}\n// macro_rules! assert\n{LIB}");
+    assert_eq!(after(TaskType::Code, "src/lib.rs", &own), NONE);
+    let there = base().with("src/lib.rs", &format!("{quiet}{LIB}"));
+    let charge = |candidate: &Map, task: &str| {
+        charged(&touched(rust(), &there, candidate, &node(TaskType::Code, &[]), task))
+    };
+    assert_eq!(charge(&there.with("src/lib.rs", &format!("// a word\n{quiet}{LIB}")), ""), NONE);
+    let moved = there.with("src/lib.rs", &format!("mod quiet;\n{LIB}")).with("src/quiet.rs", quiet);
+    assert_eq!(charge(&moved, ""), NONE, "moved is not new");
+    let quieter = there.with("src/lib.rs", &format!("{}{LIB}", quiet.replace("=> {}", "=> {{}}")));
+    assert_eq!(charge(&quieter, ""), ["evidence-rules-changed src/lib.rs"]);
+    assert_eq!(charge(&quieter, "rewrite the assert_eq macro"), NONE);
+}
