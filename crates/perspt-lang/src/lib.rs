@@ -9,6 +9,7 @@
 //! | `tests-vanished`, `test-missing`, `test-skipped` | log | a test that was announced or named has no result |
 //! | `report-missing` | boot | a run ended without its report, or the report contradicts itself |
 //! | `timeout`, `crash`, `tool-failed` | boot | a step did not end as it should |
+//! | `tool-refused` | boot | a runner did not begin, because of its settings or what it loads |
 //! | `dependency-missing`, `dependency-broken`, `module-missing` | boot | something from outside the tree |
 //! | `manifest-error`, `build-script-failed`, `tests-unseen` | boot | nothing could be built or run |
 //! | `unmeasured-file` | str | no tool looked at this file |

@@ -239,7 +239,8 @@ pub trait Plugin: Sync + Send {
     fn structure(&self, touch: &Touch<'_>) -> Vec<Residual>;
 
     /// Why a baseline that could not run is the machine's fault and not the tree's (a missing
-    /// third-party module, say); `None` where it is the tree's own.
+    /// third-party module, a test runner that its settings keep from starting); `None` where it is the
+    /// tree's own.
     fn environment_fault(&self, reading: &Reading, files: &dyn Files) -> Option<String>;
 
     /// What a correction prompt tells a model about this language's usual failures.

@@ -11,6 +11,7 @@ mod modules;
 mod plants;
 mod probe;
 mod pytest;
+mod refusal;
 mod roots;
 mod stages;
 mod stdlib;
@@ -187,6 +188,9 @@ impl Plugin for Python {
     }
 
     fn environment_fault(&self, reading: &Reading, files: &dyn Files) -> Option<String> {
+        if let Some(refused) = reading.residuals.iter().find(|residual| residual.class == refusal::CLASS) {
+            return Some(refused.message.clone());
+        }
         let missing = reading.residuals.iter().filter(|residual| residual.class == "module-missing");
         let mut modules = missing.filter_map(|residual| residual.symbol.as_deref());
         let module = modules.find(|module| modules::is_outside(files, module))?;

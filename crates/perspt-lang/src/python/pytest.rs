@@ -11,6 +11,7 @@ use perspt_core::stage::{Stage, StepEnd, StepOutput};
 
 use super::collection::{self, Uncollected};
 use super::junit::{self, Case};
+use super::refusal;
 use super::stages::{COLLECTED, RESULTS};
 use crate::plugin::ReadContext;
 use crate::shared::report::{
@@ -57,6 +58,10 @@ impl Run<'_> {
             self.residuals.push(residual);
             return None;
         }
+        if let Some(residual) = refusal::of(output, self.tool, self.context) {
+            self.residuals.push(residual);
+            return None;
+        }
         let cases = output.reports.get(COLLECTED).and_then(|bytes| junit::parse(&report::text(bytes)));
         let Some(cases) = cases else {
             self.residuals.push(self.no_report(output));
@@ -81,7 +86,7 @@ impl Run<'_> {
         Some(ids)
     }
 
-    /// pytest ended before it could write a report: a conftest that does not load, options it does not know.
+    /// pytest ended before it could write a report: a conftest that does not load, or a process that was ended.
     fn no_report(&self, output: &StepOutput) -> Residual {
         let printed = report::both(output);
         let loading = printed.contains("while loading conftest") || printed.contains("Traceback");

@@ -509,3 +509,39 @@ fn roots_are_folders_with_manifests_and_do_not_share_files() {
     assert_eq!(python().roots(&Map::of(&[("scripts/x.py", "")]))[0].dir.as_str(), "");
     assert!(python().roots(&Map::of(&[("README.md", "")])).is_empty());
 }
+
+#[test]
+fn a_pytest_that_its_own_settings_keep_from_starting_says_so_and_is_no_fault_of_the_tree() {
+    let test = ("tests/test_a.py", "def test_a(): pass\n");
+    for (name, text, said) in [
+        (
+            "pytest.ini",
+            "[pytest]\naddopts = --no-such-option=x\n",
+            "pytest did not start: unrecognized arguments: --no-such-option=x",
+        ),
+        ("pytest.ini", "nothing\n", "pytest did not start: pytest.ini:1: unexpected line: 'nothing'"),
+        (
+            "setup.cfg",
+            "[tool:pytest]\nrequired_plugins = pytest-no-such\n",
+            "pytest did not start: Missing required plugins: pytest-no-such",
+        ),
+        (
+            "conftest.py",
+            "def pytest_collection_modifyitems(items):\n    raise ValueError('boo')\n",
+            "pytest stopped with an internal error: ValueError: boo",
+        ),
+    ] {
+        let files = project(&[test, (name, text)]);
+        let reading = Slot::new().read(python(), &files, StageKind::Test);
+        assert_eq!(classes(&reading), ["tool-refused"], "{:?}", reading.residuals);
+        let residual = &reading.residuals[0];
+        assert_eq!((residual.component, residual.message.as_str()), (Component::Boot, said));
+        let last = said.rsplit(": ").next().unwrap();
+        assert!(residual.evidence.contains(last), "{}", residual.evidence);
+        assert_eq!(python().environment_fault(&reading, &files).as_deref(), Some(said));
+    }
+    let files = project(&[test, ("conftest.py", "import demo.nothing\n")]);
+    let reading = Slot::new().read(python(), &files, StageKind::Test);
+    assert_eq!(classes(&reading), ["import-error"]);
+    assert_eq!(python().environment_fault(&reading, &files), None, "a conftest of the tree is its own fault");
+}
