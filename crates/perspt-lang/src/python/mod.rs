@@ -26,6 +26,7 @@ use perspt_core::stage::{Root, Stage, Step, StepEnd, StepOutput};
 
 use crate::plugin::{Files, Machine, NoTool, Plant, Plugin, Probe, ReadContext, ToolState, Tools, Touch};
 use crate::shared::asked::names;
+use crate::shared::touch::is_test_data;
 
 /// The plugin's name.
 const NAME: &str = "python";
@@ -48,15 +49,21 @@ fn is_test_name(path: &RelPath) -> bool {
     named && path.extension() == Some("py")
 }
 
+/// Whether a file lies below a folder of tests.
+fn is_in_tests(path: &RelPath) -> bool {
+    path.ancestors().any(|folder| ["tests", "test"].contains(&folder.name()))
+}
+
 /// What tests are made of, their data and expected values included.
 fn is_test_material(path: &RelPath) -> bool {
-    let in_tests = path.ancestors().any(|folder| ["tests", "test"].contains(&folder.name()));
-    (in_tests || is_test_name(path)) && path.extension() != Some("rs")
+    let is_material = is_in_tests(path) || is_test_name(path) || is_test_data(path, "py");
+    is_material && path.extension() != Some("rs")
 }
 
 /// A source that holds tests or helps them.
 fn is_test_source(path: &RelPath) -> bool {
-    path.extension() == Some("py") && is_test_material(path) && path.name() != "conftest.py"
+    let helps = is_in_tests(path) || is_test_name(path);
+    helps && path.extension() == Some("py") && path.name() != "conftest.py"
 }
 
 fn decides_evidence(path: &RelPath) -> bool {

@@ -81,8 +81,7 @@ pub(crate) fn has_own_harness(manifest: &Value, kind: &str, name: &str) -> bool 
 pub(crate) fn root_sources(files: &dyn Files, dir: &RelPath, manifest: &Value) -> Vec<RelPath> {
     let mut paths: BTreeSet<RelPath> = BTreeSet::new();
     let mut named = |path: Option<&str>| paths.extend(path.and_then(|path| dir.join(path).ok()));
-    let lib = at(manifest, &["lib", "path"]).and_then(Value::as_str);
-    named(Some(lib.unwrap_or("src/lib.rs")));
+    named(Some(lib_path(manifest)));
     named(Some("src/main.rs"));
     for bin in manifest.get("bin").and_then(Value::as_array).into_iter().flatten() {
         named(bin.get("path").and_then(Value::as_str));
@@ -91,6 +90,27 @@ pub(crate) fn root_sources(files: &dyn Files, dir: &RelPath, manifest: &Value) -
     let direct = |path: &&RelPath| path.parent() == bins && path.extension() == Some("rs");
     paths.extend(files.tree().entries.keys().filter(direct).cloned());
     paths.into_iter().filter(|path| files.tree().entries.contains_key(path)).collect()
+}
+
+fn lib_path(manifest: &Value) -> &str {
+    at(manifest, &["lib", "path"]).and_then(Value::as_str).unwrap_or("src/lib.rs")
+}
+
+/// The root source of a package's library, where it has one.
+pub(crate) fn lib(files: &dyn Files, dir: &RelPath) -> Option<RelPath> {
+    let manifest = of(files, dir)?;
+    dir.join(lib_path(&manifest)).ok().filter(|path| files.tree().entries.contains_key(path))
+}
+
+/// Sources of a package's benchmarks: below `benches`, or named by the manifest.
+pub(crate) fn benches(files: &dyn Files, dir: &RelPath) -> BTreeSet<RelPath> {
+    let manifest = of(files, dir).unwrap_or_default();
+    let declared = manifest.get("bench").and_then(Value::as_array).into_iter().flatten();
+    let named = declared.filter_map(|entry| dir.join(entry.get("path")?.as_str()?).ok());
+    let folder = dir.join("benches").ok();
+    let below = |path: &&RelPath| folder.as_ref().is_some_and(|folder| path.is_within(folder));
+    let sources = files.tree().entries.keys().filter(|path| path.extension() == Some("rs"));
+    named.chain(sources.filter(below).cloned()).collect()
 }
 
 /// The names of a package's examples, those found by their place included.

@@ -26,6 +26,7 @@ use perspt_core::stage::{Root, Stage, Step, StepEnd, StepOutput};
 
 use crate::plugin::{Files, Machine, NoTool, Plant, Plugin, Probe, ReadContext, ToolState, Tools, Touch};
 use crate::shared::asked::names;
+use crate::shared::touch::is_test_data;
 
 /// The plugin's name.
 const NAME: &str = "rust";
@@ -37,16 +38,20 @@ const TARGET_DIR: &str = "perspt-target";
 /// The Rust plugin.
 pub(crate) struct Rust;
 
+/// Whether a file lies below a folder of tests.
+fn is_in_tests(path: &RelPath) -> bool {
+    path.ancestors().any(|folder| folder.name() == "tests")
+}
+
 /// A source that holds tests and nothing else, by its place.
 fn is_test_source(path: &RelPath) -> bool {
-    path.extension() == Some("rs")
-        && (is_test_material(path) || ["tests.rs", "test.rs"].contains(&path.name()))
+    path.extension() == Some("rs") && (is_in_tests(path) || ["tests.rs", "test.rs"].contains(&path.name()))
 }
 
 /// What tests are made of, their data and expected values included.
 fn is_test_material(path: &RelPath) -> bool {
-    let in_tests = path.ancestors().any(|folder| folder.name() == "tests");
-    (in_tests || path.extension() == Some("snap")) && path.extension() != Some("py")
+    let is_data = path.extension() == Some("snap") || is_test_data(path, "rs");
+    is_test_source(path) || ((is_in_tests(path) || is_data) && path.extension() != Some("py"))
 }
 
 fn decides_evidence(path: &RelPath) -> bool {

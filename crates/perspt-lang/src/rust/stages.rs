@@ -24,7 +24,7 @@ pub(crate) fn stages(root: &Root, files: &dyn Files, tools: &Tools) -> Vec<Resul
             let (tool, steps) = match kind {
                 StageKind::Test => ("cargo test", test_steps(root, files)),
                 StageKind::Build | StageKind::Syntax | StageKind::Structure => {
-                    ("cargo check", vec![check(root)])
+                    ("cargo check", vec![check(root, files)])
                 }
             };
             Ok(Stage { kind, tool: tool.to_owned(), required: true, steps })
@@ -71,10 +71,34 @@ fn in_build(name: &str, arguments: &[&str], root: &Root) -> Step {
 }
 
 /// `--keep-going` shows the errors of every package that can be reached, so that energy falls with each one fixed.
-fn check(root: &Root) -> Step {
-    let arguments =
-        ["check", "--workspace", "--all-targets", "--keep-going", "--offline", "--message-format=json"];
+fn check(root: &Root, files: &dyn Files) -> Step {
+    let mut arguments = vec!["check", "--workspace"];
+    if benches_want_nightly(root, files) {
+        arguments.extend(["--bins", "--tests", "--examples"]);
+        // Asked for where there is none, cargo refuses.
+        let has_lib = |package: &RelPath| manifest::lib(files, package).is_some();
+        arguments.extend(root.packages.iter().any(has_lib).then_some("--lib"));
+    } else {
+        arguments.push("--all-targets");
+    }
+    arguments.extend(["--keep-going", "--offline", "--message-format=json"]);
     in_build("check", &arguments, root)
+}
+
+/// Whether some benchmark asks for unstable features that the toolchain need not have. The tests do not need
+/// benchmarks, so they are left out then; their files stay unmeasured.
+fn benches_want_nightly(root: &Root, files: &dyn Files) -> bool {
+    let unstable = |path: &RelPath| files.text(path).is_some_and(|text| text.contains("#![feature("));
+    let nightly = ["rust-toolchain", "rust-toolchain.toml"].iter().any(|name| {
+        let pinned = root.dir.join(name).ok().and_then(|path| files.text(&path));
+        pinned.is_some_and(|text| text.contains("nightly"))
+    });
+    !nightly
+        && root
+            .packages
+            .iter()
+            .flat_map(|package| manifest::benches(files, package))
+            .any(|path| unstable(&path))
 }
 
 fn test_steps(root: &Root, files: &dyn Files) -> Vec<Step> {

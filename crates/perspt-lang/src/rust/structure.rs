@@ -7,7 +7,7 @@ use perspt_core::residual::Residual;
 use perspt_core::tree::Change;
 
 use super::items::{self, Found};
-use super::{guard, is_test_material, is_test_source, macros, manifest};
+use super::{guard, is_test_material, macros, manifest};
 use crate::plugin::{Files, Touch};
 use crate::shared::touch::{
     Deleted, changed_test_file, compared, error, evidence_changed, forbidden_patterns, is_own, not_its_test,
@@ -34,7 +34,7 @@ pub(crate) fn structure(touch: &Touch<'_>) -> Vec<Residual> {
     let changes = touch.base.tree().changes_to(touch.candidate.tree());
     for change in &changes {
         let path = &change.path;
-        if is_test_source(path) || path.extension() != Some("rs") && is_test_material(path) {
+        if is_test_material(path) {
             residuals.extend(changed_test_file(touch, change, "rs"));
         }
         if path.extension() == Some("rs") {
@@ -69,7 +69,7 @@ fn source(touch: &Touch<'_>, change: &Change, old: &Found, new: &Found) -> Vec<R
         let message = "a new `#![cfg(…)]` can hide the tests of this file".to_owned();
         residuals.push(error("test-weakened", path, message));
     }
-    let already = is_test_source(path);
+    let already = is_test_material(path);
     if already || touch.node.task_type.is_test() || is_own(touch, path) {
         return residuals;
     }

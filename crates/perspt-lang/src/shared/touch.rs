@@ -65,6 +65,19 @@ pub(crate) fn evidence_changed(
     Some(residual)
 }
 
+/// Folders of nothing but what tests read or compare with.
+const DATA_FOLDERS: [&str; 6] = ["testdata", "test_data", "test-data", "golden", "goldens", "__snapshots__"];
+
+/// Folders of the same kind whose names a module of the project may have too.
+const DATA_OR_MODULE: [&str; 2] = ["fixtures", "snapshots"];
+
+/// Whether a file is data of tests by a folder it lies in. `source` is the language's extension: a source below
+/// `fixtures` or `snapshots` may be an ordinary module.
+pub(crate) fn is_test_data(path: &RelPath, source: &str) -> bool {
+    let below = |names: &[&str]| path.ancestors().any(|folder| names.contains(&folder.name()));
+    below(&DATA_FOLDERS) || (path.extension() != Some(source) && below(&DATA_OR_MODULE))
+}
+
 /// Forbidden texts of the contract in the node's files, one residual each, at their first place.
 pub(crate) fn forbidden_patterns(touch: &Touch<'_>, mine: impl Fn(&RelPath) -> bool) -> Vec<Residual> {
     let changed = touch.base.tree().changes_to(touch.candidate.tree());

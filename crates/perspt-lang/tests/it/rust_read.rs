@@ -479,3 +479,28 @@ fn an_error_that_was_there_before_does_not_stand_for_a_plant() {
     }
     assert!(plant.expect.is_met(&without, &slot.read(rust(), &planted, StageKind::Build)));
 }
+
+#[test]
+fn benchmarks_that_want_unstable_features_are_left_out_and_all_else_is_checked() {
+    let bench =
+        "#![feature(test)]\nextern crate test;\n#[bench]\nfn b(b: &mut test::Bencher) { b.iter(|| 1); }\n";
+    let wrong = "pub const C: u32 = \"\";\n";
+    let program = Map::of(&[("Cargo.toml", &manifest("demo")), ("src/main.rs", "fn main() {}\n")]);
+    let slot = Slot::new();
+    for base in [package(ADD).with("examples/show.rs", "fn main() {}\n"), program] {
+        let files = base.with("benches/speed.rs", bench).with("tests/it.rs", "");
+        let reading = slot.read(rust(), &files, StageKind::Build);
+        assert_eq!(classes(&reading), ["unmeasured-file"], "{:?}", reading.residuals);
+        assert_eq!(reading.residuals[0].file, Some(path("benches/speed.rs")));
+        for name in files.texts().keys().filter(|name| name.extension() == Some("rs")) {
+            let text = files.text_of(name.as_str());
+            let broken =
+                slot.read(rust(), &files.with(name.as_str(), &format!("{text}{wrong}")), StageKind::Build);
+            let seen = classes(&broken).contains(&"compile-error");
+            assert_eq!(seen, name.name() != "speed.rs", "{name}: {:?}", broken.residuals);
+        }
+    }
+    let stable = package(ADD).with("benches/speed.rs", &format!("fn main() {{}}\n{wrong}"));
+    let reading = slot.read(rust(), &stable, StageKind::Build);
+    assert!(classes(&reading).contains(&"compile-error"), "a benchmark for any toolchain is checked");
+}
