@@ -6,7 +6,8 @@ use perspt_core::path::RelPath;
 use perspt_core::reading::StageKind;
 use perspt_core::stage::Root;
 
-use super::{is_test_name, is_test_source, roots};
+use super::settings::Settings;
+use super::{is_test_source, roots};
 use crate::plugin::{Expect, Files, Plant};
 
 const SYNTAX_ERROR: &str = "\ndef perspt_planted(:\n";
@@ -21,7 +22,11 @@ pub(crate) fn plants(stage: StageKind, root: &Root, files: &dyn Files) -> Vec<Pl
     match stage {
         StageKind::Structure | StageKind::Build => Vec::new(),
         StageKind::Syntax => syntax_error(root, files, &sources).into_iter().collect(),
-        StageKind::Test => failing_test(root, &sources).into_iter().chain(broken_modules(&sources)).collect(),
+        StageKind::Test => {
+            let settings = Settings::of(files, &root.dir);
+            let failing = failing_test(root, &sources, &settings).into_iter();
+            failing.chain(broken_modules(&sources, &settings)).collect()
+        }
     }
 }
 
@@ -38,13 +43,15 @@ fn syntax_error(root: &Root, files: &dyn Files, sources: &[RelPath]) -> Option<P
     })
 }
 
-/// A failing test beside the first test file and named in its way; both runners see its kind.
-fn failing_test(root: &Root, sources: &[RelPath]) -> Option<Plant> {
-    let beside = sources.iter().find(|path| is_test_name(path));
+/// A failing test beside the first test file and named in its way; both runners see its kind, whatever names
+/// of functions and classes pytest is told to look for.
+fn failing_test(root: &Root, sources: &[RelPath], settings: &Settings) -> Option<Plant> {
+    let beside = sources.iter().find(|path| settings.names_tests(path));
     let folder = beside.and_then(RelPath::parent).unwrap_or_else(|| root.dir.clone());
     let last = beside.is_some_and(|path| path.name().ends_with("_test.py"));
-    let name = if last { "perspt_planted_test.py" } else { "test_perspt_planted.py" };
-    let path = folder.join(name).ok()?;
+    let usual = if last { "perspt_planted_test.py" } else { "test_perspt_planted.py" };
+    let name = settings.test_file("perspt_planted").unwrap_or_else(|| usual.to_owned());
+    let path = folder.join(&name).ok()?;
     Some(Plant {
         what: format!("a failing test in {path}"),
         writes: BTreeMap::from([(path, FAILING_TEST.to_owned())]),
@@ -53,10 +60,11 @@ fn failing_test(root: &Root, sources: &[RelPath]) -> Option<Plant> {
 }
 
 /// Every module of the root that is no test, broken at import.
-fn broken_modules(sources: &[RelPath]) -> Option<Plant> {
+fn broken_modules(sources: &[RelPath], settings: &Settings) -> Option<Plant> {
     let modules = sources
         .iter()
-        .filter(|path| !is_test_source(path) && !["conftest.py", "setup.py"].contains(&path.name()));
+        .filter(|path| !is_test_source(path) && !settings.names_tests(path))
+        .filter(|path| !["conftest.py", "setup.py"].contains(&path.name()));
     let writes: BTreeMap<RelPath, String> =
         modules.map(|path| (path.clone(), BROKEN_MODULE.to_owned())).collect();
     (!writes.is_empty()).then(|| Plant {

@@ -6,7 +6,8 @@ use perspt_core::path::RelPath;
 use perspt_core::reading::PluginName;
 use perspt_core::stage::Root;
 
-use super::{NAME, is_manifest, is_test_name};
+use super::settings::Settings;
+use super::{NAME, is_manifest};
 use crate::plugin::Files;
 
 /// Folders whose manifests are data for tests or somebody else's, not projects of the workspace.
@@ -26,14 +27,17 @@ pub(crate) fn find(files: &dyn Files) -> Vec<Root> {
     if sources.iter().any(|path| !dirs.iter().any(|dir| path.is_within(dir))) {
         dirs.insert(RelPath::root());
     }
-    dirs.iter()
-        .map(|dir| Root {
+    let root = |dir: &RelPath| {
+        let settings = Settings::of(files, dir);
+        let is_test = |path: &&RelPath| settings.names_tests(path) && nearest(&dirs, path) == Some(dir);
+        Root {
             dir: dir.clone(),
             plugin: PluginName(NAME.to_owned()),
             packages: vec![dir.clone()],
-            has_tests: sources.iter().any(|path| is_test_name(path) && nearest(&dirs, path) == Some(dir)),
-        })
-        .collect()
+            has_tests: sources.iter().any(is_test),
+        }
+    };
+    dirs.iter().map(root).collect()
 }
 
 /// Python files that a tool could look at.

@@ -7,7 +7,8 @@ use perspt_core::residual::Residual;
 use perspt_core::tree::Change;
 
 use super::items::{self, Found};
-use super::{decides_evidence, ini, is_test_material, is_test_source, roots, stdlib};
+use super::settings::Settings;
+use super::{decides_evidence, ini, is_test_material, is_test_name, is_test_source, packages, roots, stdlib};
 use crate::plugin::{Files, Touch};
 use crate::shared::toml;
 use crate::shared::touch::{changed_test_file, compared, evidence_changed, forbidden_patterns, vanished};
@@ -38,12 +39,16 @@ pub(crate) fn structure(touch: &Touch<'_>) -> Vec<Residual> {
     let mut residuals = Vec::new();
     let (mut before, mut after) = (BTreeMap::new(), BTreeMap::new());
     let shadows = Shadows::of(touch);
+    let names = TestNames::of(touch.base);
+    let is_test_name = |path: &RelPath| is_test_name(path) || names.hold(path);
     for change in touch.base.tree().changes_to(touch.candidate.tree()) {
         let path = &change.path;
-        if is_test_material(path) && !decides_evidence(path) {
+        let runs_first = packages::runs_otherwise(touch, path, &is_test_name);
+        let is_material = is_test_material(path) || names.hold(path);
+        if is_material && !decides_evidence(path) && !runs_first {
             residuals.extend(changed_test_file(touch, &change, "py"));
         }
-        if is_test_source(path) {
+        if is_test_source(path) || names.hold(path) {
             let (old, new) = (found(touch.base, path), found(touch.candidate, path));
             if change.before.is_some() && change.after.is_some() {
                 residuals.extend(compared(touch, path, &old.tests, &new.tests));
@@ -53,10 +58,41 @@ pub(crate) fn structure(touch: &Touch<'_>) -> Vec<Residual> {
             after.insert(path.clone(), new.tests);
         }
         residuals.extend(evidence(touch, &change, &shadows));
+        if runs_first {
+            residuals.extend(runs_before_tests(touch, path));
+        }
     }
     residuals.extend(vanished(touch, &before, &after));
     residuals.extend(forbidden_patterns(touch, |path| path.extension() != Some("rs")));
     residuals
+}
+
+/// The charge for a package of tests that does something else before its tests than it did.
+fn runs_before_tests(touch: &Touch<'_>, path: &RelPath) -> Option<Residual> {
+    let what = format!("`{path}` runs before the tests of its folder, and it does not do what it did");
+    let folder = path.parent().map(|folder| folder.name().to_owned()).unwrap_or_default();
+    evidence_changed(touch, path, &[path.as_str(), &format!("{folder}/{}", path.name())], what)
+}
+
+/// Which files hold tests by the names that the settings of their root give.
+struct TestNames {
+    roots: Vec<(RelPath, Settings)>,
+}
+
+impl TestNames {
+    fn of(files: &dyn Files) -> TestNames {
+        let roots = roots::find(files).into_iter().map(|root| root.dir);
+        TestNames { roots: roots.map(|dir| (dir.clone(), Settings::of(files, &dir))).collect() }
+    }
+
+    fn settings(&self, path: &RelPath) -> Option<&Settings> {
+        let above = self.roots.iter().filter(|(dir, _)| path.is_within(dir));
+        above.max_by_key(|(dir, _)| dir.parts().count()).map(|(_, settings)| settings)
+    }
+
+    fn hold(&self, path: &RelPath) -> bool {
+        self.settings(path).is_some_and(|settings| settings.names_tests(path))
+    }
 }
 
 fn found(files: &dyn Files, path: &RelPath) -> Found {
@@ -132,10 +168,10 @@ impl Shadows {
 }
 
 /// pytest's settings in a file that holds other things too.
-type Settings = BTreeMap<String, String>;
+type Values = BTreeMap<String, String>;
 
 /// Compares settings by what they say. In a file the session made, only what hides tests counts.
-fn settings(touch: &Touch<'_>, change: &Change, read: &dyn Fn(&str) -> Settings) -> Vec<Residual> {
+fn settings(touch: &Touch<'_>, change: &Change, read: &dyn Fn(&str) -> Values) -> Vec<Residual> {
     let path = &change.path;
     let of = |files: &dyn Files| files.text(path).map(|text| read(&text)).unwrap_or_default();
     let (before, after) = (of(touch.base), of(touch.candidate));
@@ -164,9 +200,9 @@ fn hides(key: &str, value: &str) -> bool {
     HIDING.contains(&key)
 }
 
-fn in_pyproject(text: &str) -> Settings {
+fn in_pyproject(text: &str) -> Values {
     let document = toml::parse(text).unwrap_or_default();
-    let mut settings = Settings::new();
+    let mut settings = Values::new();
     let tools = document.get("tool").and_then(|tools| tools.as_object()).into_iter().flatten();
     for (tool, table) in tools.filter(|(tool, _)| tool.starts_with("pytest")) {
         let inner = table.get("ini_options").unwrap_or(table);
@@ -177,6 +213,6 @@ fn in_pyproject(text: &str) -> Settings {
     settings
 }
 
-fn in_setup_cfg(text: &str) -> Settings {
+fn in_setup_cfg(text: &str) -> Values {
     ini::sections(text).remove("tool:pytest").unwrap_or_default()
 }

@@ -6,6 +6,7 @@ use perspt_core::path::RelPath;
 use serde_json::Value;
 
 use crate::plugin::Files;
+use crate::shared::glob;
 use crate::shared::toml::{at, parse, texts};
 
 /// The tables of targets whose tests are run. Benchmarks and examples are left out: a benchmark with a
@@ -186,24 +187,5 @@ pub(crate) fn matches(pattern: &str, path: &str) -> bool {
     };
     let (pattern, path) = (clean(pattern), clean(path));
     pattern.len() == path.len()
-        && pattern.iter().zip(&path).all(|(pattern, part)| part_matches(pattern, part))
-}
-
-fn part_matches(pattern: &str, part: &str) -> bool {
-    let (pattern, part): (Vec<char>, Vec<char>) = (pattern.chars().collect(), part.chars().collect());
-    let (mut p, mut t, mut star) = (0, 0, None);
-    while t < part.len() {
-        if p < pattern.len() && pattern[p] == '*' {
-            star = Some((p, t));
-            p += 1;
-        } else if p < pattern.len() && (pattern[p] == '?' || pattern[p] == part[t]) {
-            (p, t) = (p + 1, t + 1);
-        } else if let Some((at, from)) = star {
-            star = Some((at, from + 1));
-            (p, t) = (at + 1, from + 1);
-        } else {
-            return false;
-        }
-    }
-    pattern[p..].iter().all(|&c| c == '*')
+        && pattern.iter().zip(&path).all(|(pattern, part)| glob::matches(pattern, part))
 }

@@ -545,3 +545,33 @@ fn a_pytest_that_its_own_settings_keep_from_starting_says_so_and_is_no_fault_of_
     assert_eq!(classes(&reading), ["import-error"]);
     assert_eq!(python().environment_fault(&reading, &files), None, "a conftest of the tree is its own fault");
 }
+
+#[test]
+fn plants_and_roots_follow_the_names_of_tests_in_pytests_settings() {
+    let check = "from demo import add\ndef check_adds():\n    assert add(1, 1) == 2\n";
+    for (patterns, name) in [
+        ("check_*.py", "tests/check_demo.py"),
+        ("*_checks.py", "tests/demo_checks.py"),
+        ("only.py check_*.py", "tests/only.py"),
+    ] {
+        let settings = format!(
+            "[pytest]\npython_files = {patterns}\npython_functions = check_*\npython_classes = Check\n"
+        );
+        let files = project(&[("pytest.ini", &settings), (name, check)]);
+        let root = python().roots(&files).remove(0);
+        assert!(root.has_tests, "{patterns}");
+        let slot = Slot::new();
+        let without = slot.read(python(), &files, StageKind::Test);
+        assert_eq!(ends(&without).len(), 1, "{:?}", without.residuals);
+        let plants = python().plants(StageKind::Test, &root, &files);
+        assert_eq!(plants.len(), 2);
+        for plant in plants {
+            let mut planted = files.clone();
+            for (path, text) in &plant.writes {
+                planted.put(path.as_str(), text);
+            }
+            let with = slot.read(python(), &planted, StageKind::Test);
+            assert!(plant.expect.is_met(&without, &with), "{patterns}: {}: {:?}", plant.what, with.residuals);
+        }
+    }
+}

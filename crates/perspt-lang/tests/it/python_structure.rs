@@ -193,3 +193,59 @@ fn a_source_below_a_folder_of_data_is_data_unless_it_may_be_a_module() {
         assert_eq!(found.len(), usize::from(is_data), "{name}: {found:?}");
     }
 }
+
+#[test]
+fn a_package_of_tests_that_does_something_before_its_tests_is_charged_as_a_conftest_is() {
+    let evil = "import builtins\nbuiltins.open = None\n";
+    for kind in [TaskType::Code, TaskType::UnitTest] {
+        assert_eq!(after(kind, "tests/__init__.py", evil), ["evidence-rules-changed tests/__init__.py"]);
+        for idle in ["", "\"\"\"Tests.\"\"\"\n# a word\n__all__ = ['a', \"b\"] + [\n    'c',\n]\n"] {
+            assert_eq!(after(kind, "tests/__init__.py", idle), NONE, "{idle}");
+        }
+    }
+    for hidden in ["__all__ = [x()]\n", "__all__ = []; x()\n", "f'{x()}'\n", "'a'; x()\n", "import typing\n"]
+    {
+        let found = after(TaskType::Code, "tests/__init__.py", hidden);
+        assert_eq!(found, ["evidence-rules-changed tests/__init__.py"], "{hidden}");
+    }
+    let there = base().with("tests/__init__.py", evil).with("tests/deep/test_b.py", "def test_b(): pass\n");
+    let charge = |candidate: &Map, task: &str| {
+        charged(&touched(python(), &there, candidate, &node(TaskType::UnitTest, &[]), task))
+    };
+    let rule = ["evidence-rules-changed tests/__init__.py"];
+    assert_eq!(charge(&there.with("tests/__init__.py", &format!("# a word\n{evil}")), ""), NONE);
+    assert_eq!(charge(&there.with("tests/__init__.py", "import os\n"), ""), rule);
+    assert_eq!(charge(&there.without("tests/__init__.py"), ""), rule);
+    assert_eq!(charge(&there.without("tests/__init__.py"), "drop tests/__init__.py"), NONE);
+    assert_eq!(charge(&there.without("tests/__init__.py"), "fix demo/__init__.py"), rule);
+    let below = there.with("tests/deep/__init__.py", evil);
+    assert_eq!(charge(&below, ""), ["evidence-rules-changed tests/deep/__init__.py"]);
+    // A package of the project with tests beside its code, and data of tests.
+    let beside = there.with("demo/code.py", "").with("demo/test_code.py", "def test_c(): pass\n");
+    assert_eq!(charge(&beside.with("demo/__init__.py", evil), ""), NONE);
+    assert_eq!(charge(&there.with("tests/data/pkg/__init__.py", evil), ""), NONE);
+    let alone = there.with("checks/test_c.py", "").with("checks/__init__.py", evil);
+    assert_eq!(charge(&alone, ""), ["evidence-rules-changed checks/__init__.py"]);
+}
+
+#[test]
+fn files_that_the_settings_name_as_tests_are_existing_tests() {
+    for (name, text) in [
+        ("pytest.ini", "[pytest]\npython_files = check_*.py\n"),
+        ("pyproject.toml", "[tool.pytest.ini_options]\npython_files = [\"check_*.py\"]\n"),
+        ("pytest.toml", "[pytest]\npython_files = [\"check_*.py\"]\n"),
+        ("tox.ini", "[pytest]\npython_files = test_*.py\n    check_*.py\n"),
+        ("setup.cfg", "[tool:pytest]\npython_files = check_*.py\n"),
+    ] {
+        let base = Map::of(&[(name, text), ("demo.py", "x = 1\n"), ("check_a.py", "def check_a(): pass\n")]);
+        let charge = |changed: &str| {
+            let candidate = base.with(changed, "x = 2\n");
+            charged(&touched(python(), &base, &candidate, &node(TaskType::Code, &[]), ""))
+        };
+        assert_eq!(charge("check_a.py"), ["test-changed check_a.py"], "{name}");
+        assert_eq!(charge("demo.py"), NONE, "{name}");
+    }
+    let every = Map::of(&[("pytest.ini", "[pytest]\npython_files = *.py\n"), ("demo.py", "x = 1\n")]);
+    let candidate = every.with("demo.py", "x = 2\n");
+    assert_eq!(charged(&touched(python(), &every, &candidate, &node(TaskType::Code, &[]), "")), NONE);
+}
