@@ -149,16 +149,30 @@ fn insert(items: &mut TestItems, key: String, test: Test) {
 fn test(tokens: &[Token<'_>], attributes: &[Attribute<'_, '_>]) -> Test {
     let words: Vec<&str> = tokens.iter().map(|token| token.text).collect();
     let mark = |attribute: &&Attribute<'_, '_>| MARKS.contains(&attribute.last) && !is_cfg_test(attribute);
+    Test {
+        tokens: words.join("\u{1}"),
+        marks: attributes.iter().filter(mark).count(),
+        assertions: assertions(tokens),
+        line: tokens.first().map_or(1, |token| token.line),
+    }
+}
+
+/// How often tokens call a macro that lets a test fail.
+pub(crate) fn assertions(tokens: &[Token<'_>]) -> usize {
     let asserts = tokens.windows(2).filter(|pair| {
         let name = pair[0].text;
         pair[1].text == "!" && (name.contains("assert") || name == "panic" || name == "unreachable")
     });
-    Test {
-        tokens: words.join("\u{1}"),
-        marks: attributes.iter().filter(mark).count(),
-        assertions: asserts.count(),
-        line: tokens.first().map_or(1, |token| token.line),
+    asserts.count()
+}
+
+/// The name of the item that starts here, its attributes passed over.
+pub(crate) fn name_after<'a>(tokens: &[Token<'a>], start: usize) -> &'a str {
+    let mut at = start;
+    while let Some((_, _, next)) = attribute(tokens, at) {
+        at = next;
     }
+    named(&tokens[at.min(tokens.len())..]).1
 }
 
 /// The attribute that starts here, whether it is an inner one, and where the next token is.

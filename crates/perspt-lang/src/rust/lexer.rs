@@ -27,20 +27,78 @@ pub(crate) struct Token<'a> {
     pub line: u32,
 }
 
+/// Where documentation stands to what it documents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Before it.
+    Before,
+    /// Inside it, at its start.
+    Inside,
+}
+
+/// A piece of documentation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Doc {
+    /// The token it stands before or begins with.
+    pub start: usize,
+    /// The token after it.
+    pub end: usize,
+    /// Where it stands.
+    pub place: Place,
+    /// Its lines and their numbers, without the signs of the comment.
+    pub lines: Vec<(u32, String)>,
+}
+
 /// The tokens of a text.
 pub(crate) fn lex(text: &str) -> Vec<Token<'_>> {
-    let mut lexer = Lexer { text, at: 0, line: 1 };
-    let mut tokens = Vec::new();
-    while let Some(token) = lexer.next() {
-        tokens.push(token);
+    lex_with_docs(text).0
+}
+
+/// The tokens of a text and its documentation comments.
+pub(crate) fn lex_with_docs(text: &str) -> (Vec<Token<'_>>, Vec<Doc>) {
+    let mut lexer = Lexer { text, at: 0, line: 1, comments: Vec::new() };
+    let (mut tokens, mut docs) = (Vec::new(), Vec::new());
+    loop {
+        let token = lexer.next();
+        let found = lexer.comments.drain(..).filter_map(|(line, text)| doc(tokens.len(), line, text));
+        docs.extend(found);
+        match token {
+            Some(token) => tokens.push(token),
+            None => return (tokens, docs),
+        }
     }
-    tokens
+}
+
+/// A comment as documentation, if it is some.
+fn doc(at: usize, line: u32, comment: &str) -> Option<Doc> {
+    let plain = comment.starts_with("////") || comment.starts_with("/***") || comment == "/**/";
+    let starts =
+        [("///", Place::Before), ("//!", Place::Inside), ("/**", Place::Before), ("/*!", Place::Inside)];
+    let (start, place) = starts.into_iter().find(|(start, _)| !plain && comment.starts_with(start))?;
+    let mut body = &comment[start.len()..];
+    let is_block = start.starts_with("/*");
+    if is_block {
+        body = body.strip_suffix("*/").unwrap_or(body);
+    }
+    let starred = is_block
+        && body
+            .lines()
+            .skip(1)
+            .all(|line| line.trim_start().is_empty() || line.trim_start().starts_with('*'));
+    let text = |line: &str| match line.trim_start().strip_prefix('*').filter(|_| starred) {
+        Some(rest) => rest.to_owned(),
+        None => line.to_owned(),
+    };
+    let lines = body.lines().zip(line..).map(|(body, line)| (line, text(body))).collect();
+    Some(Doc { start: at, end: at, place, lines })
 }
 
 struct Lexer<'a> {
     text: &'a str,
     at: usize,
     line: u32,
+    /// Comments before the next token, with the lines they start on.
+    comments: Vec<(u32, &'a str)>,
 }
 
 impl<'a> Lexer<'a> {
@@ -59,20 +117,23 @@ impl<'a> Lexer<'a> {
         loop {
             let rest = self.rest();
             let first = rest.chars().next()?;
-            let length = if first.is_whitespace() {
-                first.len_utf8()
-            } else if rest.starts_with("//") {
-                rest.find('\n').unwrap_or(rest.len())
-            } else if rest.starts_with("/*") {
-                block_comment(rest)
+            let line = self.line;
+            if first.is_whitespace() {
+                self.advance(first.len_utf8());
+            } else if rest.starts_with("//") || rest.starts_with("/*") {
+                let comment = self.advance(comment(rest));
+                self.comments.push((line, comment));
             } else {
                 let (kind, length) = token(rest, first);
-                let line = self.line;
                 return Some(Token { kind, text: self.advance(length), line });
-            };
-            self.advance(length);
+            }
         }
     }
+}
+
+/// The length of a comment.
+fn comment(rest: &str) -> usize {
+    if rest.starts_with("/*") { block_comment(rest) } else { rest.find('\n').unwrap_or(rest.len()) }
 }
 
 /// The length of a block comment; they nest.

@@ -103,6 +103,18 @@ pub(crate) fn lib(files: &dyn Files, dir: &RelPath) -> Option<RelPath> {
     dir.join(lib_path(&manifest)).ok().filter(|path| files.tree().entries.contains_key(path))
 }
 
+/// Whether rustdoc tries out the examples of a source: it lies in a package with a library whose documentation
+/// is tested, and is no target of another kind by its place.
+pub(crate) fn is_documented(files: &dyn Files, path: &RelPath) -> bool {
+    const OTHERS: [&str; 6] = ["tests/", "examples/", "benches/", "src/bin/", "src/main.rs", "build.rs"];
+    let package = path.ancestors().find_map(|dir| Some((of(files, &dir).filter(is_package)?, dir)));
+    package.is_some_and(|(manifest, dir)| {
+        let tested = at(&manifest, &["lib", "doctest"]) != Some(&Value::Bool(false));
+        let other = path.below(&dir).is_some_and(|below| OTHERS.iter().any(|other| below.starts_with(other)));
+        tested && !other && lib(files, &dir).is_some()
+    })
+}
+
 /// Sources of a package's benchmarks: below `benches`, or named by the manifest.
 pub(crate) fn benches(files: &dyn Files, dir: &RelPath) -> BTreeSet<RelPath> {
     let manifest = of(files, dir).unwrap_or_default();

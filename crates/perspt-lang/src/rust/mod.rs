@@ -2,6 +2,7 @@
 
 mod build;
 mod doc_names;
+mod docs;
 mod failure;
 mod guard;
 mod items;

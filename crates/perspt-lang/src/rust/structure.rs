@@ -7,8 +7,9 @@ use perspt_core::residual::Residual;
 use perspt_core::tree::Change;
 
 use super::items::{self, Found};
-use super::{guard, is_test_material, macros, manifest};
+use super::{docs, guard, is_test_material, macros, manifest};
 use crate::plugin::{Files, Touch};
+use crate::shared::examples;
 use crate::shared::touch::{
     Deleted, changed_test_file, compared, error, evidence_changed, forbidden_patterns, is_own, not_its_test,
     vanished,
@@ -48,9 +49,18 @@ pub(crate) fn structure(touch: &Touch<'_>) -> Vec<Residual> {
     }
     let sources: Vec<&RelPath> = before.keys().collect();
     residuals.extend(macros::new_judges(touch, &sources));
+    residuals.extend(documentation(touch, &sources));
     residuals.extend(vanished(touch, &before, &after));
     residuals.extend(forbidden_patterns(touch, |path| path.extension() != Some("py")));
     residuals
+}
+
+/// The examples that rustdoc tries out, in all changed sources.
+fn documentation(touch: &Touch<'_>, sources: &[&RelPath]) -> Vec<Residual> {
+    let of = |files: &dyn Files| -> Vec<_> {
+        sources.iter().flat_map(|path| docs::examples(files, path)).collect()
+    };
+    examples::compare(touch, &of(touch.base), &of(touch.candidate))
 }
 
 fn found(files: &dyn Files, path: &RelPath) -> Found {

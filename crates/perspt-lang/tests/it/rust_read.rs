@@ -1,12 +1,12 @@
 //! Real cargo: what the Rust plugin makes of its output.
 
-use perspt_core::plan::{Contract, Criticality, WeightedTest};
+use perspt_core::plan::{Contract, Criticality, TaskType, WeightedTest};
 use perspt_core::reading::{StageKind, Status, TestEnd};
 use perspt_core::residual::Milli;
 use perspt_lang::plugin::{Machine, ToolState};
 use perspt_lang::{Plugin, plugin, weigh};
 
-use crate::support::{Map, Slot, classes, ends, energy, path, stage, working};
+use crate::support::{Map, Slot, charged, classes, ends, energy, node, path, stage, touched, working};
 
 fn rust() -> &'static dyn Plugin {
     plugin("rust").unwrap()
@@ -503,4 +503,52 @@ fn benchmarks_that_want_unstable_features_are_left_out_and_all_else_is_checked()
     let stable = package(ADD).with("benches/speed.rs", &format!("fn main() {{}}\n{wrong}"));
     let reading = slot.read(rust(), &stable, StageKind::Build);
     assert!(classes(&reading).contains(&"compile-error"), "a benchmark for any toolchain is checked");
+}
+
+#[test]
+fn exactly_the_examples_that_rustdoc_tries_out_are_existing_tests() {
+    let infos = [
+        "",
+        "rust",
+        "should_panic",
+        "no_run",
+        "compile_fail",
+        "ignore",
+        "ignore-windows",
+        "text",
+        "json",
+        "rust,ignore",
+        "edition2021",
+        "E0308",
+        "rust,text",
+        "console",
+        "no_run,rust",
+        "test_harness",
+        "toml rust",
+        "compile_fail,E0308",
+        "text,no_run",
+        "no_run,text",
+    ];
+    let documented = |info: &str, n: usize| {
+        format!(
+            "/// Text.\n///\n/// ```{info}\n/// assert!(demo::yes(), \"{n}\");\n/// ```\npub fn f{n}() {{}}\n"
+        )
+    };
+    let lib = |changed: Option<usize>| {
+        let parts = infos.iter().enumerate().map(|(n, info)| {
+            let part = documented(info, n);
+            if changed == Some(n) { part.replace("yes", "no") } else { part }
+        });
+        parts.collect::<String>() + "pub fn yes() -> bool { true }\npub fn no() -> bool { false }\n"
+    };
+    let base = package(&lib(None));
+    let reading = Slot::new().read(rust(), &base, StageKind::Test);
+    let results = ends(&reading);
+    for (n, info) in infos.iter().enumerate() {
+        let name = format!("doc::src/lib.rs::f{n}");
+        let tried = results.get(name.as_str()).is_some_and(|end| *end != TestEnd::Skipped);
+        let candidate = package(&lib(Some(n)));
+        let found = touched(rust(), &base, &candidate, &node(TaskType::Code, &[]), "");
+        assert_eq!(charged(&found).len(), usize::from(tried), "{info}: {results:?}");
+    }
 }

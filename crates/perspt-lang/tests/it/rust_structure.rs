@@ -366,3 +366,113 @@ fn a_source_below_a_folder_of_data_is_data_unless_it_may_be_a_module() {
         assert_eq!(found.len(), usize::from(is_data), "{name}: {found:?}");
     }
 }
+
+const DOCUMENTED: &str = "//! A crate.\n//!\n//! ```\n//! assert_eq!(demo::add(0, 0), 0);\n//! ```\n\n/// Adds.\n///\n/// ```\n/// \
+                          # use demo::add;\n/// assert_eq!(add(1, 1), 2);\n/// ```\n///\n/// ```text\n/// 1 + 1\n/// ```\n#[inline]\n\
+                          pub fn add(a: u32, b: u32) -> u32 { a + b }\n";
+
+/// What a node is charged with for the sources of a documented crate, besides the classes of what is shown.
+fn documented(task_type: TaskType, sources: &[(&str, &str)]) -> (Vec<String>, Vec<String>) {
+    let base = Map::of(&[("Cargo.toml", MANIFEST), ("src/lib.rs", DOCUMENTED)]);
+    let candidate = sources.iter().fold(base.clone(), |files, (name, text)| files.with(name, text));
+    let found = touched(rust(), &base, &candidate, &node(task_type, &[]), "");
+    let shown = found.iter().filter(|residual| !residual.counts()).map(|residual| residual.class.clone());
+    (charged(&found), shown.collect())
+}
+
+#[test]
+fn a_code_node_may_not_change_the_examples_that_rustdoc_tries_out() {
+    let code = |text: &str| documented(TaskType::Code, &[("src/lib.rs", text)]).0;
+    let changed = ["test-changed src/lib.rs"];
+    assert_eq!(code(&DOCUMENTED.replace("(1, 1), 2", "(1, 1), 3")), changed);
+    assert_eq!(code(&DOCUMENTED.replace("(0, 0), 0", "(0, 0), 1")), changed);
+    for fence in ["no_run", "ignore", "text", "should_panic", "compile_fail", "rust,ignore"] {
+        let weakened = DOCUMENTED.replace("/// ```\n/// #", &format!("/// ```{fence}\n/// #"));
+        let found = code(&weakened);
+        assert!(found.contains(&changed[0].to_owned()), "{fence}: {found:?}");
+    }
+    let gone =
+        DOCUMENTED.replace("/// ```\n/// # use demo::add;\n/// assert_eq!(add(1, 1), 2);\n/// ```\n", "");
+    assert_eq!(code(&gone), ["test-deleted src/lib.rs"]);
+    let unmade = DOCUMENTED.replace("/// ", "// ");
+    assert_eq!(code(&unmade), ["test-deleted src/lib.rs"]);
+    for fine in [
+        DOCUMENTED.replace("{ a + b }", "{ b + a }").replace("Adds.", "The sum."),
+        DOCUMENTED
+            .replace("```\n/// # use", "```rust\n/// use")
+            .replace("assert_eq!(add", "// so\n/// assert_eq!( add"),
+        DOCUMENTED.replace("1 + 1", "one and one"),
+        DOCUMENTED.replace("/// Adds.\n", "/// Adds.\n///\n/// ```\n/// assert!(true);\n/// ```\n"),
+        DOCUMENTED.replace("pub fn add", "pub fn sum"),
+    ] {
+        assert_eq!(code(&fine), NONE, "{fine}");
+    }
+    let (head, rest) = DOCUMENTED.split_once("\n\n").unwrap();
+    let moved = [("src/lib.rs", format!("{head}\npub mod sum;\n")), ("src/sum.rs", rest.to_owned())];
+    let moved: Vec<(&str, &str)> = moved.iter().map(|(name, text)| (*name, text.as_str())).collect();
+    assert_eq!(documented(TaskType::Code, &moved).0, NONE, "moved is not changed");
+    let hidden = [moved[0], ("examples/sum.rs", rest)];
+    assert_eq!(
+        documented(TaskType::Code, &hidden).0,
+        ["test-deleted src/lib.rs"],
+        "nobody tries it out there"
+    );
+}
+
+#[test]
+fn a_test_node_that_changes_an_example_is_shown_and_one_that_loses_or_weakens_it_is_charged() {
+    let test = |text: &str| documented(TaskType::UnitTest, &[("src/lib.rs", text)]);
+    let shown = |classes: &[&str]| classes.iter().map(|class| (*class).to_owned()).collect::<Vec<_>>();
+    let changed = DOCUMENTED.replace("(1, 1), 2", "(1, 2), 3");
+    assert_eq!(test(&changed), (vec![], shown(&["test-changed"])));
+    let renamed = changed.replace("fn add", "fn sum");
+    assert_eq!(test(&renamed), (vec![], shown(&["test-changed"])), "it answers for the old one");
+    let less = DOCUMENTED.replace("/// assert_eq!(add(1, 1), 2);\n", "/// add(1, 1);\n");
+    assert_eq!(test(&less), (vec![], shown(&["test-changed", "test-weakened"])));
+    let weakened = ["test-weakened src/lib.rs".to_owned()];
+    let ignored = DOCUMENTED.replace("/// ```\n/// #", "/// ```ignore\n/// #");
+    assert_eq!(test(&ignored).0, weakened);
+    let gone = DOCUMENTED.replace("//! assert_eq!(demo::add(0, 0), 0);\n", "").replace("//! ```\n", "");
+    assert_eq!(test(&gone).0, weakened);
+}
+
+#[test]
+fn examples_are_seen_however_documentation_is_written_and_only_where_rustdoc_looks() {
+    for text in [
+        "/**\n * Adds.\n * ```\n * work();\n * ```\n */\npub fn f() {}\n",
+        "/**\nAdds.\n```\nwork();\n```\n*/\npub fn f() {}\n",
+        "/*!\n~~~rust\nwork();\n~~~\n*/\n",
+        "#[doc = \"```\\nwork();\\n```\"]\npub fn f() {}\n",
+        "#[doc = \"```\"]\n#[doc = r\"work();\"]\n#[doc = \"```\"]\npub fn f() {}\n",
+        "/// ```\n#[doc = \" work();\"]\n/// ```\npub fn f() {}\n",
+        "#![doc = \"```\\nwork();\\n```\"]\n",
+        "pub struct S {\n    /// ```edition2021,no_run\n    /// work();\n    /// ```\n    pub x: u32,\n}\n",
+        "/// ```\n/// work();\npub fn f() {}\n",
+    ] {
+        let count = |manifest: &str, name: &str| {
+            let base = Map::of(&[("Cargo.toml", manifest), ("src/lib.rs", ""), (name, text)]);
+            let candidate = base.with(name, &text.replace("work", "idle"));
+            charged(&touched(rust(), &base, &candidate, &node(TaskType::Code, &[]), "")).len()
+        };
+        assert_eq!(count(MANIFEST, "src/lib.rs"), 1, "{text}");
+        assert_eq!(count(MANIFEST, "src/deep/one.rs"), 1, "{text}");
+        assert_eq!(count(MANIFEST, "src/main.rs"), 0, "{text}");
+        assert_eq!(count(MANIFEST, "examples/one.rs"), 0, "{text}");
+        assert_eq!(count(&format!("{MANIFEST}[lib]\ndoctest = false\n"), "src/lib.rs"), 0, "{text}");
+    }
+    for text in [
+        "//// ```\n//// work();\n//// ```\n",
+        "// ```\n// work();\n// ```\n",
+        "/// ```work();```\npub fn f() {}\n",
+        "/// ```ignore\n/// work();\n/// ```\npub fn f() {}\n",
+        "pub const C: &str = \"\n/// ```\n/// work();\n/// ```\n\";\n",
+    ] {
+        let base = Map::of(&[("Cargo.toml", MANIFEST), ("src/lib.rs", text)]);
+        let candidate = base.with("src/lib.rs", &text.replace("work", "idle"));
+        assert_eq!(
+            charged(&touched(rust(), &base, &candidate, &node(TaskType::Code, &[]), "")),
+            NONE,
+            "{text}"
+        );
+    }
+}
