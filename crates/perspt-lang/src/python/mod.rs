@@ -3,6 +3,7 @@
 //! came out.
 
 mod collection;
+mod doctests;
 mod ini;
 mod items;
 mod junit;

@@ -8,8 +8,11 @@ use perspt_core::tree::Change;
 
 use super::items::{self, Found};
 use super::settings::Settings;
-use super::{decides_evidence, ini, is_test_material, is_test_name, is_test_source, packages, roots, stdlib};
+use super::{
+    decides_evidence, doctests, ini, is_test_material, is_test_name, is_test_source, packages, roots, stdlib,
+};
 use crate::plugin::{Files, Touch};
+use crate::shared::examples::{self, Example};
 use crate::shared::toml;
 use crate::shared::touch::{changed_test_file, compared, evidence_changed, forbidden_patterns, vanished};
 
@@ -41,12 +44,13 @@ pub(crate) fn structure(touch: &Touch<'_>) -> Vec<Residual> {
     let shadows = Shadows::of(touch);
     let names = TestNames::of(touch.base);
     let is_test_name = |path: &RelPath| is_test_name(path) || names.hold(path);
-    for change in touch.base.tree().changes_to(touch.candidate.tree()) {
+    let changes = touch.base.tree().changes_to(touch.candidate.tree());
+    for change in &changes {
         let path = &change.path;
         let runs_first = packages::runs_otherwise(touch, path, &is_test_name);
         let is_material = is_test_material(path) || names.hold(path);
         if is_material && !decides_evidence(path) && !runs_first {
-            residuals.extend(changed_test_file(touch, &change, "py"));
+            residuals.extend(changed_test_file(touch, change, "py"));
         }
         if is_test_source(path) || names.hold(path) {
             let (old, new) = (found(touch.base, path), found(touch.candidate, path));
@@ -57,14 +61,27 @@ pub(crate) fn structure(touch: &Touch<'_>) -> Vec<Residual> {
             before.insert(path.clone(), old.tests);
             after.insert(path.clone(), new.tests);
         }
-        residuals.extend(evidence(touch, &change, &shadows));
+        residuals.extend(evidence(touch, change, &shadows));
         if runs_first {
             residuals.extend(runs_before_tests(touch, path));
         }
     }
+    residuals.extend(documentation(touch, &changes, &names));
     residuals.extend(vanished(touch, &before, &after));
     residuals.extend(forbidden_patterns(touch, |path| path.extension() != Some("rs")));
     residuals
+}
+
+/// The examples that pytest tries out, in all changed files. Test files are compared as a whole.
+fn documentation(touch: &Touch<'_>, changes: &[Change], names: &TestNames) -> Vec<Residual> {
+    let of = |files: &dyn Files| -> Vec<Example> {
+        let paths = changes.iter().map(|change| &change.path).filter(|path| !is_test_material(path));
+        let found = paths.filter_map(|path| Some(doctests::examples(files, path, names.settings(path)?)));
+        found.flatten().collect()
+    };
+    let before = of(touch.base);
+    let after = doctests::without_growth(&before, of(touch.candidate));
+    examples::compare(touch, &before, &after)
 }
 
 /// The charge for a package of tests that does something else before its tests than it did.

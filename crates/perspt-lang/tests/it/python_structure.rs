@@ -249,3 +249,64 @@ fn files_that_the_settings_name_as_tests_are_existing_tests() {
     let candidate = every.with("demo.py", "x = 2\n");
     assert_eq!(charged(&touched(python(), &every, &candidate, &node(TaskType::Code, &[]), "")), NONE);
 }
+
+const DOCUMENTED: &str = "\"\"\"A module.\n\n>>> 1 + 1\n2\n\"\"\"\n\nclass C:\n    def add(self, a, b):\n        '''Adds.\n\n        \
+                          >>> c = C()\n        >>> c.add(1, 1)\n        2\n\n        So much.\n        '''\n        return a + b\n";
+
+#[test]
+fn examples_in_documentation_are_tests_where_pytest_tries_them_out() {
+    for (name, settings, is_tested) in [
+        ("pytest.ini", "[pytest]\naddopts = -q --doctest-modules\n", true),
+        ("pyproject.toml", "[tool.pytest.ini_options]\naddopts = \"--doctest-modules\"\n", true),
+        ("setup.cfg", "[tool:pytest]\naddopts =\n    --doctest-modules\n", true),
+        ("tox.ini", "[pytest]\naddopts = --doctest-modules\n", true),
+        ("pytest.ini", "[pytest]\naddopts = -q\n", false),
+    ] {
+        let base = Map::of(&[(name, settings), ("demo.py", DOCUMENTED)]);
+        let charge = |kind: TaskType, text: &str| {
+            let found = touched(python(), &base, &base.with("demo.py", text), &node(kind, &[]), "");
+            let shown: Vec<String> = found.iter().map(|residual| residual.class.clone()).collect();
+            (charged(&found), shown)
+        };
+        let code = |text: &str| charge(TaskType::Code, text).0;
+        let charges = |expected: &str| if is_tested { vec![format!("{expected} demo.py")] } else { vec![] };
+        assert_eq!(
+            code(&DOCUMENTED.replace("(1, 1)\n        2", "(1, 1)\n        3")),
+            charges("test-changed")
+        );
+        assert_eq!(code(&DOCUMENTED.replace("1 + 1", "1 + 0 + 1")), charges("test-changed"));
+        assert_eq!(
+            code(&DOCUMENTED.replace(">>> c = C()", ">>> C = int\n        >>> c = C()")),
+            charges("test-changed")
+        );
+        assert_eq!(code(&DOCUMENTED.replace(">>> 1 + 1\n2\n", "")), charges("test-deleted"));
+        for fine in [
+            DOCUMENTED.replace("return a + b", "return b + a").replace("Adds.", "The sum."),
+            DOCUMENTED.replace("        So much.\n", "        >>> c.add(1, 2)\n        3\n"),
+            DOCUMENTED.replace("class C:", "class D:\n    '''\n    >>> 3\n    3\n    '''\n\nclass C:"),
+            DOCUMENTED.replace("def add", "def sum"),
+        ] {
+            assert_eq!(code(&fine), NONE, "{fine}");
+        }
+        if is_tested {
+            let other = charge(TaskType::UnitTest, &DOCUMENTED.replace("1 + 1\n2", "1 + 2\n3"));
+            assert_eq!(other, (vec![], vec!["test-changed".to_owned()]));
+            let skipped = DOCUMENTED.replace("1 + 1\n", "1 + 1  # doctest: +SKIP\n");
+            assert_eq!(charge(TaskType::UnitTest, &skipped).0, ["test-weakened demo.py"]);
+            let gone = charge(TaskType::UnitTest, &DOCUMENTED.replace(">>> 1 + 1\n2\n", ""));
+            assert_eq!(gone.0, ["test-weakened demo.py"]);
+        }
+    }
+    for (options, name, is_tested) in [
+        ("--doctest-glob=*.md", "README.md", true),
+        ("--doctest-glob '*.md'", "docs/use.md", true),
+        ("--doctest-glob=*.rst", "README.md", false),
+        ("--doctest-modules", "README.md", false),
+    ] {
+        let settings = format!("[pytest]\naddopts = {options}\n");
+        let base = Map::of(&[("pytest.ini", &settings), ("demo.py", ""), (name, "Use:\n\n>>> 1\n1\n")]);
+        let candidate = base.with(name, "Use:\n\n>>> 2\n2\n");
+        let found = charged(&touched(python(), &base, &candidate, &node(TaskType::Code, &[]), ""));
+        assert_eq!(found.len(), usize::from(is_tested), "{options}");
+    }
+}
