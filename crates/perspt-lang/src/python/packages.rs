@@ -39,7 +39,7 @@ fn is_idle(line: &Line<'_>) -> bool {
     let listed = |token: &&str| is_text(token) || ["=", "[", "]", "(", ")", ",", "+"].contains(token);
     match line.tokens.as_slice() {
         [only] => is_text(only),
-        ["__all__", rest @ ..] => rest.iter().all(|token| listed(&token)),
+        ["__all__", rest @ ..] => rest.iter().all(listed),
         _ => false,
     }
 }
