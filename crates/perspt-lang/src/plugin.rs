@@ -243,6 +243,13 @@ pub trait Plugin: Sync + Send {
     /// tree's own.
     fn environment_fault(&self, reading: &Reading, files: &dyn Files) -> Option<String>;
 
+    /// Files that a reading says are not in the tree, wherever they would lie. Where one is on the disk all the
+    /// same, the project's ignore rules keep it from being measured.
+    fn wanted_files(&self, reading: &Reading, root: &Root, files: &dyn Files) -> Vec<RelPath> {
+        let _ = (reading, root, files);
+        Vec::new()
+    }
+
     /// What a correction prompt tells a model about this language's usual failures.
     fn correction_fragment(&self) -> &'static str;
 

@@ -49,7 +49,7 @@ impl Actor {
             seen.push(plant.what.clone());
         }
         let verdict = if seen.is_empty() {
-            Calibration::Blind("nothing could be planted in this tree".to_owned())
+            Calibration::Blind("there is no plain source file to plant one in".to_owned())
         } else {
             // A memo that cannot be kept costs another calibration, nothing else.
             let _ = std::fs::create_dir_all(bench.memo_dir());

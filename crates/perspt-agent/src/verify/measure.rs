@@ -23,7 +23,7 @@ use perspt_sandbox::slot::{Drift, leads_back, link_texts};
 
 use super::evidence::{expect_tests, rewritten, spare_untouched, tests_do_something};
 use crate::actor::{Actor, Bench, Halt, brief};
-use crate::files::{Sources, TreeFiles};
+use crate::files::{Sources, TreeFiles, exists};
 
 /// The number of the signal that cannot be caught.
 const KILLED: i32 = 9;
@@ -67,7 +67,8 @@ impl Actor {
         spare_untouched(&mut reading, &touched, &before);
         charge(&mut reading, &before, &Scope { packages: &root.packages, files: &touched });
         let environment = match (node, self.plugin(&stage.plugin)) {
-            (None, Some(plugin)) if against.is_empty() => machine_fault(plugin, &reading, &files),
+            (None, Some(plugin)) if against.is_empty() => machine_fault(plugin, &reading, &files)
+                .or_else(|| self.left_out(plugin, &reading, &root, &files)),
             _ => None,
         };
         let blob = self.keep(&reading)?;
@@ -155,6 +156,24 @@ impl Actor {
             ),
         }
         Ok(files)
+    }
+
+    /// A file that the project's code needs and that its ignore rules keep out of what is measured.
+    fn left_out(
+        &self,
+        plugin: &'static dyn Plugin,
+        reading: &Reading,
+        root: &Root,
+        files: &TreeFiles,
+    ) -> Option<MissingTool> {
+        let there =
+            |path: &RelPath| exists(&self.parts.workspace, path) && !files.tree().entries.contains_key(path);
+        let path = plugin.wanted_files(reading, root, files).into_iter().find(there)?;
+        Some(MissingTool {
+            tool: reading.tool.clone(),
+            why: format!("`{path}` is needed, and your ignore rules keep it out of what is measured"),
+            install: format!("let the ignore rules have it (`!{path}`), or commit what it is made from"),
+        })
     }
 
     /// Existing tests that the candidate changed, as its plugin tells them.

@@ -290,3 +290,16 @@ fn a_tool_that_talks_without_end_is_named_and_ends_with_6() {
     assert!(ran.err.len() < 4000, "{} bytes", ran.err.len());
     assert_eq!(world.server().requests().len(), 0);
 }
+
+#[test]
+fn a_module_that_the_ignore_rules_keep_out_is_named_before_anything_is_asked() {
+    let world = World::python().serve(|_: &Ask| Reply::status(500, "not to be asked"));
+    world.write(
+        "calc/__init__.py",
+        "from calc._version import version\n\n\ndef add(a, b):\n    return a + b\n",
+    );
+    world.write(".gitignore", "calc/_version.py\n");
+    world.write("calc/_version.py", "version = '1'\n");
+    world.agent("add a mul function").expect(6).warns("calc/_version.py");
+    assert_eq!(world.server().requests().len(), 0);
+}

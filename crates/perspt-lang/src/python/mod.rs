@@ -208,6 +208,12 @@ impl Plugin for Python {
         Some(format!("Python module `{top}` is not installed"))
     }
 
+    fn wanted_files(&self, reading: &Reading, root: &Root, files: &dyn Files) -> Vec<RelPath> {
+        let missing = reading.residuals.iter().filter(|residual| residual.class == "import-error");
+        let modules: Vec<&str> = missing.filter_map(|residual| residual.symbol.as_deref()).collect();
+        modules::files_of(&modules, &roots::import_roots(files, root))
+    }
+
     fn correction_fragment(&self) -> &'static str {
         include_str!("../../templates/python-correction.txt")
     }

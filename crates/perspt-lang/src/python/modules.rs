@@ -191,3 +191,12 @@ fn requirement(line: &str) -> Option<String> {
     let name = &line[..end];
     (name.chars().any(char::is_alphabetic) && !line.starts_with('-')).then(|| normal(name))
 }
+
+/// Where these modules would lie, below any of the folders that imports start from.
+pub(crate) fn files_of(modules: &[&str], import_roots: &[RelPath]) -> Vec<RelPath> {
+    let paths = modules.iter().map(|module| module.replace('.', "/"));
+    paths
+        .flat_map(|path| [format!("{path}.py"), format!("{path}/__init__.py")])
+        .flat_map(|file| import_roots.iter().filter_map(move |root| root.join(&file).ok()))
+        .collect()
+}
