@@ -85,6 +85,8 @@ impl Clock for SystemClock {
 pub enum Interrupt {
     /// Ctrl-C: the first pauses, the second aborts.
     Signal,
+    /// TERM or HUP: pauses, and never more.
+    Hangup,
     /// An abort from another terminal; the name is given back once it is recorded.
     Abort {
         /// From where.

@@ -116,7 +116,9 @@ impl Session<'_> {
 
     fn interrupted(&mut self, interrupt: &Interrupt) -> Result<(), AgentError> {
         let event = match (interrupt, self.state.stop) {
-            (Interrupt::Signal, Stop::No) => Event::PauseAsked,
+            (Interrupt::Signal | Interrupt::Hangup, Stop::No) => Event::PauseAsked,
+            // A terminal that closes sends more than one, and so does a machine that goes down.
+            (Interrupt::Hangup, Stop::Pause | Stop::Abort) => return Ok(()),
             (Interrupt::Signal, Stop::Pause | Stop::Abort) => {
                 Event::AbortAsked { by: "this terminal".to_owned() }
             }
