@@ -67,8 +67,8 @@ impl Interrupts for Terminal {
                 }
                 tokio::select! {
                     Some(()) = self.interrupt.recv() => return Interrupt::Signal,
-                    Some(()) = self.terminate.recv() => return Interrupt::Signal,
-                    Some(()) = self.hang_up.recv() => return Interrupt::Signal,
+                    Some(()) = self.terminate.recv() => return Interrupt::Hangup,
+                    Some(()) = self.hang_up.recv() => return Interrupt::Hangup,
                     () = tokio::time::sleep(LOOK) => {}
                 }
             }

@@ -52,6 +52,28 @@ fn the_second_interrupt_cancels_and_aborts() {
 }
 
 #[test]
+fn a_terminal_that_closes_or_a_machine_that_goes_down_pauses_and_never_aborts() {
+    for (first, second) in [(Signal::HUP, Signal::HUP), (Signal::TERM, Signal::HUP)] {
+        let (world, gate) = held();
+        let running = world.spawn(&["agent", "-y", "add a mul function"]);
+        gate.arrivals().wait(1);
+        running.signal(first);
+        wait_for(&world, "pause_asked");
+        for signal in [second, first, Signal::TERM] {
+            running.signal(signal);
+        }
+        // Long enough for most machines to take them; on a slower one there is nothing to see.
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        gate.open();
+        running.wait().expect(130).says("status=paused").says("next=\"perspt resume").never_says("ABORT");
+        let kinds = world.events().into_iter().filter(|event| event["kind"] == "pause_asked").count();
+        assert_eq!(kinds, 1, "one pause is enough");
+        world.perspt(&["resume"]).expect(0).says("COMMIT node=mul");
+        assert_eq!(world.server().asks(), 2, "no answer is bought again");
+    }
+}
+
+#[test]
 fn abort_from_another_terminal_ends_a_running_session() {
     let (world, gate) = held();
     let running = world.spawn(&["agent", "-y", "add a mul function"]);
