@@ -16,6 +16,11 @@ pub const DEFAULT_MODEL: &str = "gpt-5";
 /// The endpoint that is used where nothing names one.
 pub const DEFAULT_BASE_URL: &str = "https://api.openai.com/v1";
 
+/// No provider's model has a longer name, and every event that carries it must fit into the log.
+const MODEL_MAX: usize = 200;
+/// For addresses, and for the folder in `replay:DIR`.
+const PLACE_MAX: usize = 2000;
+
 /// Where a value comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
@@ -140,6 +145,26 @@ impl Config {
         self.values.get(key).is_some_and(|value| value.source != Source::BuiltIn)
     }
 
+    /// The endpoint, where anyone but perspt names one.
+    pub fn base_url(&self) -> Result<Option<&str>, Failure> {
+        let text = self.text("base_url");
+        if text.len() > PLACE_MAX {
+            return Err(self.bad("base_url", &format!("an address of at most {PLACE_MAX} bytes")));
+        }
+        Ok(self.is_set("base_url").then_some(text))
+    }
+
+    /// The model.
+    pub fn model(&self) -> Result<&str, Failure> {
+        let name = self.text("model").trim();
+        let most = if name.starts_with("replay:") { PLACE_MAX } else { MODEL_MAX };
+        if name.is_empty() || name.len() > most || name.chars().any(char::is_control) {
+            let wanted = format!("a name of at most {most} bytes without control characters");
+            return Err(self.bad("model", &wanted));
+        }
+        Ok(name)
+    }
+
     /// The settings a session runs with.
     pub fn settings(&self) -> Result<Settings, Failure> {
         let mut settings = Settings::default();
@@ -182,12 +207,22 @@ impl Config {
     fn bad(&self, key: &'static str, wanted: &str) -> Failure {
         let value = self.values.get(key);
         let (text, source) = value
-            .map_or((String::new(), String::new()), |value| (value.text.clone(), value.source.to_string()));
+            .map_or((String::new(), String::new()), |value| (shown(key, value), value.source.to_string()));
         Failure::usage(
             format!("`{key}` is not usable"),
             format!("`{text}` (from {source}) is not {wanted}"),
             format!("set it to {wanted}"),
         )
+    }
+}
+
+/// A value as it may stand in a message: short, and without the credentials an address may hold.
+fn shown(key: &str, value: &Value) -> String {
+    const CHARS: usize = 60;
+    let text = if key == "base_url" { perspt_model::shown_url(&value.text) } else { value.text.clone() };
+    match text.char_indices().nth(CHARS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
     }
 }
 
@@ -201,18 +236,23 @@ pub fn provider_key() -> Option<String> {
 }
 
 fn home() -> Result<(PathBuf, Source), Failure> {
+    let nowhere = |why: String, todo: &str| Failure::usage("perspt has nowhere to keep its data", why, todo);
     if let Some(path) = std::env::var_os("PERSPT_HOME").filter(|path| !path.is_empty()) {
         let path = PathBuf::from(path);
-        let path = std::path::absolute(&path).unwrap_or(path);
+        // Every folder one stands in would have sessions of its own.
+        if !path.is_absolute() {
+            let why = format!("PERSPT_HOME is `{}`, which is not a path from the root", path.display());
+            return Err(nowhere(why, "set PERSPT_HOME to a folder's full path, beginning with `/`"));
+        }
         return Ok((path, Source::Environment("PERSPT_HOME".to_owned())));
     }
-    let strategy = etcetera::choose_base_strategy().map_err(|error| {
-        Failure::usage(
-            "perspt has nowhere to keep its data",
-            error.to_string(),
-            "set HOME, or PERSPT_HOME to a folder of yours",
-        )
-    })?;
+    let todo = "set HOME, or PERSPT_HOME to a folder of yours, as full paths";
+    // Without HOME the system's list of users would be asked, which may name another folder than the one this
+    // process was given to work in.
+    if std::env::var_os("HOME").is_none_or(|home| !Path::new(&home).is_absolute()) {
+        return Err(nowhere("neither PERSPT_HOME nor HOME names a folder".to_owned(), todo));
+    }
+    let strategy = etcetera::choose_base_strategy().map_err(|error| nowhere(error.to_string(), todo))?;
     Ok((strategy.data_dir().join("perspt"), Source::BuiltIn))
 }
 

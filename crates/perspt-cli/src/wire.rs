@@ -41,47 +41,41 @@ fn existing_part_resolved(path: &Path) -> PathBuf {
     path.to_owned()
 }
 
-/// The folder a command works in, resolved.
-pub fn workspace(given: Option<&Path>) -> Result<PathBuf, Failure> {
+/// The folder a command is about, resolved.
+pub fn folder(given: Option<&Path>) -> Result<PathBuf, Failure> {
     let shown = given.unwrap_or(Path::new("."));
-    let resolved = shown.canonicalize().map_err(|error| {
-        Failure::usage(
-            "the workspace cannot be used",
-            format!("{}: {error}", shown.display()),
-            "name an existing folder with `-w`",
-        )
-    })?;
+    let unusable = |why: String| {
+        Failure::usage("the workspace cannot be used", why, "name an existing folder with `-w`")
+    };
+    let resolved = shown.canonicalize().map_err(|error| unusable(format!("{}: {error}", shown.display())))?;
     if !resolved.is_dir() {
-        let why = format!("{} is not a folder", shown.display());
-        return Err(Failure::usage("the workspace cannot be used", why, "name a folder with `-w`"));
-    }
-    if resolved.parent().is_none() {
-        return Err(Failure::usage(
-            "the workspace cannot be used",
-            "it is the root of the file system",
-            "name a project's folder with `-w`",
-        ));
-    }
-    if resolved.to_str().is_none() {
-        return Err(Failure::usage(
-            "the workspace cannot be used",
-            "its path is not UTF-8",
-            "rename the folder",
-        ));
+        return Err(unusable(format!("{} is not a folder", shown.display())));
     }
     Ok(resolved)
 }
 
-/// Refuses a data dir that would lie inside what is measured.
-pub fn check_data_dir(home: &Home, workspace: &Path) -> Result<(), Failure> {
-    match data_dir_refusal(home.root(), workspace) {
-        Some(why) => Err(Failure::usage(
-            "perspt's data directory cannot be used",
-            why,
-            "set PERSPT_HOME to a folder outside any project",
-        )),
-        None => Ok(()),
+/// The folder a session works in, resolved.
+pub fn workspace(given: Option<&Path>, home: &Home) -> Result<PathBuf, Failure> {
+    let resolved = folder(given)?;
+    match workspace_refusal(home, &resolved) {
+        Some(failure) => Err(failure),
+        None => Ok(resolved),
     }
+}
+
+/// Why no session can work in a folder, with perspt's data where it is.
+pub fn workspace_refusal(home: &Home, folder: &Path) -> Option<Failure> {
+    let unusable = |why: &str, todo: &str| Failure::usage("the workspace cannot be used", why, todo);
+    if folder.parent().is_none() {
+        return Some(unusable("it is the root of the file system", "name a project's folder with `-w`"));
+    }
+    if folder.to_str().is_none() {
+        return Some(unusable("its path is not UTF-8", "rename the folder"));
+    }
+    // A data dir inside what is measured would be measured too.
+    let why = data_dir_refusal(home.root(), folder)?;
+    let todo = "set PERSPT_HOME to a folder outside any project";
+    Some(Failure::usage("perspt's data directory cannot be used", why, todo))
 }
 
 /// A new session's name: when it began, and something that tells two of one second apart.
@@ -126,9 +120,11 @@ pub fn runner() -> Result<Runner, Failure> {
 
 /// What plugins must know of the machine.
 pub fn machine(workspace: &Path) -> Machine {
+    // One whose interpreter is gone is still the project's own: it is tried, and named where it does not start.
     let python = |folder: &Path| {
         let path = folder.join("bin/python");
-        path.exists().then(|| path.to_string_lossy().into_owned())
+        let is_environment = folder.join("pyvenv.cfg").exists() || path.symlink_metadata().is_ok();
+        is_environment.then(|| path.to_string_lossy().into_owned())
     };
     Machine {
         workspace_python: python(&workspace.join(".venv")),
@@ -160,48 +156,47 @@ pub fn environment() -> BTreeMap<String, String> {
 
 /// Makes the model a session names.
 pub fn model_maker() -> ModelMaker {
-    Box::new(|meta: &SessionStarted| {
-        let failed = |what: &str, why: String, todo: &str| Trouble {
-            what: what.to_owned(),
-            why,
-            todo: todo.to_owned(),
-        };
-        if let Some(language) = meta.model.strip_prefix("demo:") {
-            return Ok(Arc::new(demo::recording(language)) as Arc<dyn Model>);
-        }
-        if let Some(folder) = meta.model.strip_prefix("replay:") {
-            return match Recorded::from_dir(Path::new(folder)) {
-                Ok(recorded) => Ok(Arc::new(recorded)),
-                Err(error) => Err(failed(
-                    "the recording cannot be used",
-                    error.to_string(),
-                    "name a folder of recorded answers",
-                )),
-            };
-        }
-        let key = config::provider_key();
-        if key.is_none() && meta.base_url.is_none() {
-            return Err(failed(
-                "no model can be asked",
-                "neither OPENAI_API_KEY nor OPENAI_BASE_URL is set".to_owned(),
-                "set OPENAI_API_KEY, or OPENAI_BASE_URL for an endpoint without a key",
-            ));
-        }
-        let base_url = meta.base_url.clone().unwrap_or_else(|| config::DEFAULT_BASE_URL.to_owned());
-        let openai = OpenAi::new(OpenAiConfig {
-            base_url,
-            key: key.as_deref().and_then(Key::new),
-            model: meta.model.clone(),
-        });
-        match openai {
-            Ok(model) => Ok(Arc::new(model)),
+    Box::new(|meta: &SessionStarted| make_model(&meta.model, meta.base_url.as_deref()))
+}
+
+/// The model of this name at this endpoint. Nothing is sent yet.
+pub fn make_model(name: &str, base_url: Option<&str>) -> Result<Arc<dyn Model>, Trouble> {
+    let failed =
+        |what: &str, why: String, todo: &str| Trouble { what: what.to_owned(), why, todo: todo.to_owned() };
+    if let Some(language) = name.strip_prefix("demo:") {
+        return Ok(Arc::new(demo::recording(language)));
+    }
+    if let Some(folder) = name.strip_prefix("replay:") {
+        return match Recorded::from_dir(Path::new(folder)) {
+            Ok(recorded) => Ok(Arc::new(recorded)),
             Err(error) => Err(failed(
-                "the model's endpoint cannot be used",
+                "the recording cannot be used",
                 error.to_string(),
-                "check the base URL and the key",
+                "name a folder of recorded answers",
             )),
-        }
-    })
+        };
+    }
+    let key = config::provider_key();
+    if key.is_none() && base_url.is_none() {
+        return Err(failed(
+            "no model can be asked",
+            "neither OPENAI_API_KEY nor OPENAI_BASE_URL is set".to_owned(),
+            "set OPENAI_API_KEY, or OPENAI_BASE_URL for an endpoint without a key",
+        ));
+    }
+    let openai = OpenAi::new(OpenAiConfig {
+        base_url: base_url.unwrap_or(config::DEFAULT_BASE_URL).to_owned(),
+        key: key.as_deref().and_then(Key::new),
+        model: name.to_owned(),
+    });
+    match openai {
+        Ok(model) => Ok(Arc::new(model)),
+        Err(error) => Err(failed(
+            "the model's endpoint cannot be used",
+            error.to_string(),
+            "check the base URL and the key",
+        )),
+    }
 }
 
 /// The threads that effects run on.

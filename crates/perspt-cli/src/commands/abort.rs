@@ -25,8 +25,7 @@ const LOOKS: u32 = 600;
 pub fn run(args: &AbortArgs) -> Result<u8, Failure> {
     let config = Config::load()?;
     let home = wire::open_home(&config)?;
-    let here = wire::workspace(None)?;
-    let id = pick(&home, &args.session.as_deref().map_or(Which::LastOf(&here), Which::Named))?;
+    let id = pick(&home, &args.session.as_deref().map_or(Which::LastHere, Which::Named))?;
     let by = format!("process {}", std::process::id());
     let before = state_of(&home, &id)?;
     if before.end.as_ref().is_some_and(|end| !end.reason.is_resumable()) {

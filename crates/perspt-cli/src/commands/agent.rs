@@ -3,6 +3,7 @@
 use std::io::IsTerminal;
 use std::path::Path;
 
+use perspt_agent::AgentError;
 use perspt_agent::open::begin;
 use perspt_agent::ports::{Clock, SystemClock};
 use perspt_core::event::{Approval, SessionStarted};
@@ -36,11 +37,10 @@ pub fn run(args: &AgentArgs) -> Result<u8, Failure> {
         ));
     }
     let approval = approval(args.run.yes)?;
-    let workspace = wire::workspace(args.workspace.as_deref())?;
     let home = wire::open_home(&config)?;
-    wire::check_data_dir(&home, &workspace)?;
-    let model = config.text("model").to_owned();
-    start(&home, &config, &workspace, task, &model, approval, args.run.json)
+    let workspace = wire::workspace(args.workspace.as_deref(), &home)?;
+    let model = config.model()?;
+    start(&home, &config, &workspace, task, model, approval, args.run.json)
 }
 
 /// Who approves; without a terminal and without `--yes` nobody can.
@@ -73,11 +73,13 @@ pub fn start(
         workspace: workspace.to_string_lossy().into_owned(),
         task: task.to_owned(),
         model: model.to_owned(),
-        base_url: config.is_set("base_url").then(|| shown_url(config.text("base_url"))),
+        base_url: config.base_url()?.map(shown_url),
         approval,
         settings: config.settings()?,
         program: format!("perspt {}", env!("CARGO_PKG_VERSION")),
     };
+    // Whether the model can be asked is found out again when it is; here nothing has been created or measured yet.
+    wire::make_model(model, started.base_url.as_deref()).map_err(AgentError::NotReady)?;
     let mut shown = Shown::new(json);
     let open = begin(home, SystemClock.now(), started, shown.view())?;
     let state = wire::drive(home, open, shown.view())?;

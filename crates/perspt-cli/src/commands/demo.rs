@@ -24,8 +24,7 @@ pub fn run(args: &DemoArgs) -> Result<u8, Failure> {
             "set TMPDIR to a folder of yours",
         )
     })?;
-    let workspace = wire::workspace(Some(&folder))?;
-    wire::check_data_dir(&home, &workspace)?;
+    let workspace = wire::workspace(Some(&folder), &home)?;
     for line in INTRODUCTION {
         out::line(line);
     }

@@ -14,14 +14,21 @@ use crate::{out, wire};
 /// Runs it.
 pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {
     let config = Config::load()?;
-    let workspace = wire::workspace(args.workspace.as_deref())?;
+    let folder = wire::folder(args.workspace.as_deref())?;
     let home = wire::open_home(&config)?;
-    wire::check_data_dir(&home, &workspace)?;
     let settings = config.settings()?;
     let runtime = wire::runtime()?;
     let runner = wire::runner()?;
     let confinement = runtime.block_on(runner.what_can_be_had()).map_err(perspt_agent::AgentError::from)?;
     out::line(&format!("data       {}", home.root().display()));
+    if let Some(failure) = wire::workspace_refusal(&home, &folder) {
+        out::line(&format!(
+            "folder     {} is no workspace: {}; {}",
+            out::plain(&folder.to_string_lossy()),
+            out::plain(&failure.trouble.why),
+            failure.trouble.todo
+        ));
+    }
     let level = match confinement.level() {
         Level::Full => "full: namespaces, Landlock and seccomp",
         Level::Partial => "partial",
@@ -40,10 +47,10 @@ pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {
         perspt_model::shown_url(config.text("base_url"))
     ));
     let timeout = Duration::from_millis(settings.probe_timeout_ms);
-    let machine = wire::machine(&workspace);
+    let machine = wire::machine(&folder);
     let seen = runtime.block_on(perspt_agent::explore::try_tools(
         &home.slots_dir().join("doctor/0"),
-        &workspace,
+        &folder,
         &runner,
         &machine,
         &wire::environment(),

@@ -1,5 +1,7 @@
 //! `perspt resume`: the same loop, from what the log says.
 
+use std::path::Path;
+
 use perspt_agent::open::resume;
 use perspt_agent::ports::{Clock, SystemClock};
 use perspt_core::event::{Approval, SessionResumed};
@@ -17,11 +19,10 @@ use crate::{out, wire};
 pub fn run(args: &ResumeArgs) -> Result<u8, Failure> {
     let config = Config::load()?.with_run_args(&args.run);
     let home = wire::open_home(&config)?;
-    let here = wire::workspace(None)?;
     let which = match (&args.session, args.last) {
         (Some(begin), _) => Which::Named(begin),
         (None, true) => Which::Last,
-        (None, false) => Which::LastOf(&here),
+        (None, false) => Which::LastHere,
     };
     let id = pick(&home, &which)?;
     let before = state_of(&home, &id)?;
@@ -35,6 +36,13 @@ pub fn run(args: &ResumeArgs) -> Result<u8, Failure> {
         ));
         return Ok(end.outcome.exit_code());
     }
+    if !Path::new(&meta.workspace).is_dir() {
+        return Err(Failure::usage(
+            "the session's workspace is gone",
+            format!("{} is not there, or is no folder", meta.workspace),
+            "put it back where it was, or start anew with `perspt agent` where it is now",
+        ));
+    }
     if meta.approval == Approval::Person && !args.run.yes {
         agent::approval(false)?;
     }
@@ -43,8 +51,8 @@ pub fn run(args: &ResumeArgs) -> Result<u8, Failure> {
     limits.tokens = args.run.max_tokens.unwrap_or(limits.tokens);
     limits.time_ms = args.run.max_time.map_or(limits.time_ms, |minutes| minutes.saturating_mul(60_000));
     let resumed = SessionResumed {
-        model: args.run.model.clone(),
-        base_url: config.is_set("base_url").then(|| shown_url(config.text("base_url"))),
+        model: args.run.model.as_ref().map(|_| config.model()).transpose()?.map(str::to_owned),
+        base_url: config.base_url()?.map(shown_url),
         approval: args.run.yes.then_some(Approval::Policy),
         limits: (limits != meta.settings.limits).then_some(limits),
     };

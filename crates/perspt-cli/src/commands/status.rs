@@ -19,8 +19,7 @@ pub fn run(args: &StatusArgs) -> Result<u8, Failure> {
     if args.all {
         return list(&home, args.json);
     }
-    let here = wire::workspace(None)?;
-    let id = pick(&home, &args.session.as_deref().map_or(Which::LastOf(&here), Which::Named))?;
+    let id = pick(&home, &args.session.as_deref().map_or(Which::LastHere, Which::Named))?;
     let state = state_of(&home, &id)?;
     let running = home.holder(&id)?.is_some();
     if args.json {

@@ -207,3 +207,79 @@ fn the_doctor_tries_the_tools_and_the_sandbox() {
         .says("python3: works")
         .says("model");
 }
+
+#[test]
+fn the_doctor_works_in_a_folder_that_cannot_be_a_workspace() {
+    let mut world = World::of(L);
+    world.unset("PERSPT_HOME");
+    let home = world.get("HOME");
+    for (folder, why) in [(home.as_str(), "lies inside the workspace"), ("/", "root of the file system")] {
+        world
+            .perspt(&["doctor", "-w", folder])
+            .expect(0)
+            .says(&format!("folder     {folder} is no workspace: "))
+            .says(why)
+            .says("sandbox")
+            .says("python3: works");
+    }
+    world.perspt(&["doctor"]).expect(0).never_says("is no workspace");
+    world.perspt(&["doctor", "-w", "/nonexistent"]).expect(2).warns("/nonexistent");
+}
+
+#[test]
+fn a_data_directory_that_depends_on_where_one_stands_is_refused() {
+    let mut world = World::of(L);
+    let before = world.files();
+    world.set("PERSPT_HOME", "data");
+    world.perspt(&["status", "--all"]).expect(2).warns("PERSPT_HOME is `data`").warns("full path");
+    world.unset("PERSPT_HOME");
+    world.set("HOME", "user");
+    world.perspt(&["config", "--show"]).expect(2).warns("HOME").warns("do:");
+    world.unset("HOME");
+    world.agent("add a mul function").expect(2).warns("neither PERSPT_HOME nor HOME").warns("do:");
+    assert_eq!(world.files(), before);
+}
+
+#[test]
+fn a_beginning_that_fits_more_than_one_session_is_answered_with_their_names() {
+    let world = World::of(L);
+    for n in 0..7 {
+        std::fs::create_dir_all(world.home().join(format!("sessions/20990101-00000{n}-00000"))).unwrap();
+    }
+    world
+        .perspt(&["status", "2099"])
+        .expect(2)
+        .warns("error: more than one session begins with `2099`")
+        .warns("20990101-000006-00000, 20990101-000005-00000")
+        .warns("and 2 more");
+}
+
+#[test]
+fn where_no_session_worked_in_this_folder_the_last_ones_folders_are_named() {
+    let world = World::of(L).serve(planned(L, |_| perspt_testkit::server::Reply::status(401, "no")));
+    world.agent("add a mul function").expect(8);
+    let ws = world.ws().canonicalize().unwrap();
+    for word in ["status", "resume", "abort"] {
+        let mut command = world.command(&[word]);
+        let ran = crate::support::Ran::of(command.current_dir(world.base()).output().unwrap());
+        ran.expect(2).warns("no session has worked in").warns(&ws.to_string_lossy());
+    }
+}
+
+#[test]
+fn a_session_whose_workspace_is_gone_is_not_resumed_and_can_be_looked_at() {
+    let world = World::of(L).serve(planned(L, |_| perspt_testkit::server::Reply::status(500, "down")));
+    world.agent("add a mul function").expect(8);
+    let (id, ws, moved) = (world.sessions()[0].clone(), world.ws(), world.base().join("moved"));
+    let events = world.events().len();
+    std::fs::rename(&ws, &moved).unwrap();
+    let there =
+        |words: &[&str]| crate::support::Ran::of(world.command(words).current_dir(&moved).output().unwrap());
+    let gone = ws.to_string_lossy().into_owned();
+    there(&["resume", &id]).expect(2).warns("the session's workspace is gone").warns(&gone).warns("do:");
+    there(&["resume", "--last"]).expect(2).warns("the session's workspace is gone");
+    there(&["status", &id]).expect(0).says("provider-unusable").says(&gone);
+    assert_eq!(world.events().len(), events, "nothing is recorded of it");
+    std::fs::rename(&moved, &ws).unwrap();
+    world.perspt(&["resume"]).expect(8);
+}

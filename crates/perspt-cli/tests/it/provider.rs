@@ -111,13 +111,32 @@ fn a_refused_key_is_not_tried_again() {
     assert_eq!(world.server().asks(), 1);
 }
 
+/// Nothing is created, measured or asked.
+fn refused(world: &World, words: &[&str], what: &str) {
+    let all: Vec<&str> = ["agent", "-y"].iter().chain(words).copied().chain(["add a mul function"]).collect();
+    let ran = world.perspt(&all).expect(2).warns(what).warns("do:");
+    assert_eq!(ran.out, "");
+    assert!(world.sessions().is_empty());
+}
+
 #[test]
 fn without_key_and_endpoint_it_ends_with_2_and_nothing_is_asked() {
-    let world = World::of(L);
-    let ran = world.agent("add a mul function").expect(2).warns("OPENAI_API_KEY");
-    assert!(!ran.out.contains("PLAN"));
-    let events = world.events();
-    assert!(events.iter().all(|event| event["effect"]["do"] != "ask"), "no request was recorded");
+    refused(&World::of(L), &[], "OPENAI_API_KEY");
+}
+
+#[test]
+fn a_model_or_an_endpoint_that_cannot_be_used_is_refused_before_a_session_is_made() {
+    let mut world = World::of(L);
+    world.set("OPENAI_API_KEY", "sk-x");
+    refused(&world, &["--base-url", "ftp://x"], "http://");
+    refused(&world, &["--base-url", ""], "endpoint");
+    refused(&world, &["--base-url", &format!("http://x/{}", "y".repeat(2000))], "base_url");
+    refused(&world, &["--model", &"m".repeat(201)], "200 bytes");
+    refused(&world, &["--model", "gpt\u{1b}[2J"], "control");
+    refused(&world, &["--model", ""], "model");
+    refused(&world, &["--model", "replay:/nonexistent"], "recording");
+    world.set("PERSPT_MODEL", &"m".repeat(201));
+    refused(&world, &[], "$PERSPT_MODEL");
 }
 
 #[test]

@@ -79,6 +79,19 @@ fn missing_pytest_ends_with_6_where_the_tests_need_it() {
 }
 
 #[test]
+fn an_environment_whose_interpreter_is_gone_ends_with_6_and_names_it() {
+    let world = world(Language::Python);
+    let bin = world.ws().join(".venv/bin");
+    std::fs::create_dir_all(&bin).unwrap();
+    world.write(".venv/pyvenv.cfg", "home = /nonexistent\n");
+    world.write(".gitignore", ".venv/\n");
+    std::os::unix::fs::symlink("/nonexistent/python3", bin.join("python")).unwrap();
+    degraded(&world, ".venv/bin/python");
+    std::fs::remove_file(bin.join("python")).unwrap();
+    degraded(&world, ".venv/bin/python");
+}
+
+#[test]
 fn where_pytest_is_missing_unittest_tests_are_run_by_our_own_runner() {
     let language = Language::Python;
     let world = World::of(language);
