@@ -34,7 +34,7 @@ pub(crate) enum Shelf {
 impl Shelf {
     pub(crate) const ALL: [Shelf; 2] = [Shelf::Lasting, Shelf::Passing];
 
-    fn folder(self) -> &'static str {
+    pub(crate) fn folder(self) -> &'static str {
         match self {
             Shelf::Lasting => "blobs",
             Shelf::Passing => "texts",

@@ -12,6 +12,7 @@ use crate::blobs::{Blobs, Shelf};
 use crate::disk::{Disk, Open};
 use crate::error::StoreError;
 use crate::inbox::Inbox;
+use crate::lock::LOCK;
 use crate::place::{FOLDER_MODE, Place, optional};
 use crate::scan::{Scanner, Step};
 
@@ -41,6 +42,17 @@ pub struct SessionInfo {
     pub touched: Millis,
     /// Length of the log.
     pub bytes: u64,
+}
+
+/// What a folder among the sessions holds of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Traces {
+    /// Nothing: it is no session, whoever made the folder.
+    Nothing,
+    /// A lock or a log, and no blob: one that was killed at its very beginning looks like this.
+    Begun,
+    /// Blobs. They come after the first record, so there must be one.
+    Blobs,
 }
 
 impl Home {
@@ -103,6 +115,23 @@ impl Home {
         let age = |info: &SessionInfo| (info.begun.unwrap_or(info.touched), info.id.clone());
         found.sort_by_key(|info| std::cmp::Reverse(age(info)));
         Ok(found)
+    }
+
+    /// What there is of a session.
+    pub fn traces(&self, id: &SessionId) -> Result<Traces, StoreError> {
+        let folder = self.session(id)?;
+        for shelf in Shelf::ALL {
+            let blobs = optional(folder.folder(shelf.folder()))?;
+            if blobs.map(|blobs| blobs.names()).transpose()?.is_some_and(|names| !names.is_empty()) {
+                return Ok(Traces::Blobs);
+            }
+        }
+        for name in [LOG, LOCK] {
+            if optional(folder.look(name))?.is_some() {
+                return Ok(Traces::Begun);
+            }
+        }
+        Ok(Traces::Nothing)
     }
 
     pub(crate) fn disk(&self) -> &dyn Disk {

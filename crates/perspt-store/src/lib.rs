@@ -29,7 +29,7 @@ mod scan;
 
 pub use blobs::Blobs;
 pub use error::{Refusal, StoreError};
-pub use home::{Home, SessionInfo};
+pub use home::{Home, SessionInfo, Traces};
 pub use inbox::{Garbage, Inbox, Taken};
 pub use lock::{Holder, WorkspaceLease};
 pub use log::{LogReader, LogWriter, Opened, TailCut, Verified, verify};

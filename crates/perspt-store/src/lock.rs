@@ -11,7 +11,7 @@ use crate::error::StoreError;
 use crate::home::Home;
 use crate::place::{FILE_MODE, Place};
 
-const LOCK: &str = "lock";
+pub(crate) const LOCK: &str = "lock";
 const HOLDER: &str = "holder.json";
 const HOLDER_MAX: u64 = 16 * 1024;
 

@@ -17,6 +17,9 @@ pub struct Torn {
     pub bytes: u64,
     /// What is wrong with it.
     pub why: String,
+    /// Whether it ends in a newline. What a killed writer leaves does not, so this is a record that was changed,
+    /// or one of which a power cut took a part.
+    pub ended: bool,
 }
 
 pub(crate) enum Step {
@@ -88,10 +91,12 @@ impl Scanner {
     /// A bad line of `length` bytes: a torn end if nothing follows it, else damage.
     fn flawed(&mut self, flaw: Flaw, length: u64) -> Result<Step, StoreError> {
         self.forget();
-        let last = self.read_at(self.offset + length)? == 0;
+        let last = self.read_at(self.offset + length - 1)? <= 1;
+        let ended = self.window[0] == b'\n';
         let why = match flaw {
             Flaw::Unsealed(why) if last => {
-                return Ok(Step::Torn(Torn { offset: self.offset, bytes: length, why: why.to_owned() }));
+                let why = why.to_owned();
+                return Ok(Step::Torn(Torn { offset: self.offset, bytes: length, why, ended }));
             }
             Flaw::Unsealed(why) => why.to_owned(),
             Flaw::Foreign(why) => why,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use perspt_core::ids::{Millis, SessionId};
-use perspt_store::{Home, LogWriter, RealDisk, StoreError, WorkspaceLease, publish};
+use perspt_store::{Home, LogWriter, RealDisk, StoreError, Traces, WorkspaceLease, publish};
 use serde_json::json;
 
 use crate::support::{Real, id, session_of};
@@ -79,4 +79,25 @@ fn a_session_id_that_is_no_tame_name_is_refused_everywhere() {
         assert!(refused(real.home.inbox(&bad).map(drop)));
     }
     assert!(!real.home.root().exists());
+}
+
+#[test]
+fn a_folder_is_told_from_a_session_that_was_begun_and_from_one_that_had_records() {
+    let real = Real::new();
+    assert!(matches!(real.home.traces(&id()), Err(StoreError::NoSession(_))));
+    let folder = real.home.session_dir(&id());
+    fs::create_dir_all(folder.join("blobs")).unwrap();
+    fs::write(folder.join("notes.txt"), b"whose is this?").unwrap();
+    assert_eq!(real.home.traces(&id()).unwrap(), Traces::Nothing);
+    fs::write(folder.join("lock"), b"").unwrap();
+    assert_eq!(real.home.traces(&id()).unwrap(), Traces::Begun);
+    fs::remove_file(folder.join("lock")).unwrap();
+    drop(session_of(&real.home, 1));
+    assert_eq!(real.home.traces(&id()).unwrap(), Traces::Begun);
+    for blobs in [real.home.blobs(&id()).unwrap(), real.home.texts(&id()).unwrap()] {
+        blobs.put(b"text").unwrap();
+        assert_eq!(real.home.traces(&id()).unwrap(), Traces::Blobs);
+        blobs.release().unwrap();
+        assert_eq!(real.home.traces(&id()).unwrap(), Traces::Begun);
+    }
 }

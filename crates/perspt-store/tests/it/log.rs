@@ -132,6 +132,7 @@ fn a_log_cut_at_any_byte_loses_only_its_torn_end_and_keeps_its_bytes() {
         let good = ends.iter().copied().filter(|&end| end <= length).max().unwrap_or(0);
         let count = ends.iter().filter(|&&end| end <= length).count();
         let torn = check(&real).unwrap().torn;
+        assert!(torn.as_ref().is_none_or(|torn| !torn.ended), "no killed writer leaves a newline");
         assert_eq!(torn.map(|torn| (torn.offset, torn.bytes)), cut_of(good, length));
         let (opened, records) = reopen(&real).unwrap();
         assert_eq!((records.len(), opened.records), (count, count as u64));
@@ -168,6 +169,7 @@ fn any_changed_byte_is_damage_or_a_bad_last_record() {
                 Ok(found) => {
                     let torn = found.torn.unwrap_or_else(|| panic!("byte {at} changed unseen"));
                     assert_eq!((torn.offset, found.records), (last as u64, 2));
+                    assert_eq!(torn.ended, at + 1 < whole.len(), "byte {at}");
                 }
                 Err(error) => panic!("{error}"),
             }
@@ -224,6 +226,7 @@ fn foreign_bytes_at_the_end_are_a_torn_end_only_as_a_single_line() {
     let singles: [&[u8]; 6] = [b"\n", b"x", b"hello\n", &long, &[&long[..], b"\n"].concat(), &nul];
     for foreign in singles {
         fs::write(real.log(), [&good[..], foreign].concat()).unwrap();
+        assert_eq!(check(&real).unwrap().torn.unwrap().ended, foreign.ends_with(b"\n"));
         let (opened, records) = reopen(&real).unwrap();
         let cut = opened.cut.unwrap();
         assert_eq!((records.len(), cut.bytes), (2, foreign.len() as u64));
