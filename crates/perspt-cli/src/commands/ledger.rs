@@ -6,7 +6,7 @@ use perspt_agent::open::{decode, read};
 use perspt_core::event::{Commit, Ended, Event, KeptPlace, merkle};
 use perspt_core::hash::Sha;
 use perspt_core::ids::{BlobId, Millis, SessionId};
-use perspt_store::{Home, verify};
+use perspt_store::{Home, Traces, verify};
 
 use crate::args::LedgerArgs;
 use crate::config::Config;
@@ -125,8 +125,12 @@ fn show_node(home: &Home, sessions: &[SessionId], node: &str) -> Result<u8, Fail
 
 /// Checks every chain, every blob an event cites, and every commit's parent and Merkle root.
 fn verify_all(home: &Home, sessions: &[SessionId]) -> Result<u8, Failure> {
-    let mut damaged = 0;
+    let (mut looked_at, mut damaged) = (0, 0);
     for id in sessions {
+        if home.traces(id)? == Traces::Nothing {
+            continue;
+        }
+        looked_at += 1;
         match verify_session(home, id) {
             Ok(line) => out::line(&format!("ok       {id}  {line}")),
             Err(why) => {
@@ -135,7 +139,7 @@ fn verify_all(home: &Home, sessions: &[SessionId]) -> Result<u8, Failure> {
             }
         }
     }
-    if sessions.is_empty() {
+    if looked_at == 0 {
         out::line("there is no session to verify");
     }
     Ok(u8::from(damaged > 0))
@@ -172,6 +176,14 @@ fn verify_session(home: &Home, id: &SessionId) -> Result<String, String> {
     .map_err(|error| error.to_string())?;
     if let Some(why) = bad {
         return Err(why);
+    }
+    if let Some(torn) = verified.torn.as_ref().filter(|torn| torn.ended) {
+        let record = verified.records + 1;
+        return Err(format!("record {record}: the last record was changed or torn: {}", torn.why));
+    }
+    let traces = home.traces(id).map_err(|error| error.to_string())?;
+    if verified.records == 0 && traces == Traces::Blobs {
+        return Err("its log is missing or empty, and blobs of it are there".to_owned());
     }
     let blobs = home.blobs(id).map_err(|error| error.to_string())?;
     for blob in &cited {

@@ -142,6 +142,46 @@ fn a_torn_last_record_is_cut_kept_and_reported_by_resume() {
 }
 
 #[test]
+fn a_last_record_that_was_changed_is_damage_and_one_that_was_torn_is_not() {
+    let world = done();
+    let path = log(&world);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let lines = text.lines().count();
+    std::fs::write(&path, text.replace("\"kind\":\"session_ended\"", "\"kind\":\"session_enden\"")).unwrap();
+    world
+        .perspt(&["ledger", "--verify"])
+        .expect(1)
+        .says("DAMAGED")
+        .says(&format!("record {lines}: the last record was changed or torn"));
+    std::fs::write(&path, &text[..text.len() - 1]).unwrap();
+    world.perspt(&["ledger", "--verify"]).expect(0).says("torn last record");
+}
+
+#[test]
+fn a_log_that_is_gone_or_empty_is_damage_where_blobs_are_left_of_it() {
+    let world = done();
+    let path = log(&world);
+    std::fs::write(&path, "").unwrap();
+    world.perspt(&["ledger", "--verify"]).expect(1).says("DAMAGED").says("log is missing or empty");
+    std::fs::remove_file(&path).unwrap();
+    world.perspt(&["ledger", "--verify"]).expect(1).says("DAMAGED").says("log is missing or empty");
+}
+
+#[test]
+fn a_stray_folder_among_the_sessions_is_not_verified_and_listed_as_never_begun() {
+    let world = done();
+    let stray = world.home().join("sessions/20990101-000000-00000");
+    std::fs::create_dir_all(&stray).unwrap();
+    let ran = world.perspt(&["ledger", "--verify"]).expect(0).says("ok").never_says("2099");
+    assert_eq!(ran.out.lines().count(), 1);
+    world.perspt(&["ledger", "--verify", "--session", "2099"]).expect(0).says("no session to verify");
+    world.perspt(&["status", "--all"]).expect(0).says("never begun");
+    // With a lock it is a session that was killed before its first record.
+    std::fs::write(stray.join("lock"), "").unwrap();
+    world.perspt(&["ledger", "--verify"]).expect(0).says("ok       20990101-000000-00000  0 records");
+}
+
+#[test]
 fn an_event_of_a_newer_schema_is_shown_as_unknown_and_resume_refuses() {
     use sha_of_line as seal;
     let world = World::of(L).serve(planned(L, |_| perspt_testkit::server::Reply::status(500, "down")));
