@@ -115,7 +115,7 @@ pub struct LedgerArgs {
     /// Counts over all sessions
     #[arg(long, group = "what")]
     pub stats: bool,
-    /// Everything recorded of one node
+    /// One node of the newest session that has it: its attempts, and its commit or certificate
     #[arg(long, group = "what", value_name = "ID")]
     pub node: Option<String>,
     /// Check every record, blob and commit

@@ -235,6 +235,21 @@ pub fn provider_key() -> Option<String> {
     variable_text("OPENAI_API_KEY")
 }
 
+/// The data directory as it is used: a link in its own path would be seen differently by confined commands.
+pub fn data_dir() -> Option<PathBuf> {
+    home().ok().map(|(path, _)| existing_part_resolved(&path))
+}
+
+/// A path with every link in the part that exists resolved.
+pub fn existing_part_resolved(path: &Path) -> PathBuf {
+    for ancestor in path.ancestors() {
+        if let (Ok(resolved), Ok(rest)) = (ancestor.canonicalize(), path.strip_prefix(ancestor)) {
+            return if rest.as_os_str().is_empty() { resolved } else { resolved.join(rest) };
+        }
+    }
+    path.to_owned()
+}
+
 fn home() -> Result<(PathBuf, Source), Failure> {
     let nowhere = |why: String, todo: &str| Failure::usage("perspt has nowhere to keep its data", why, todo);
     if let Some(path) = std::env::var_os("PERSPT_HOME").filter(|path| !path.is_empty()) {

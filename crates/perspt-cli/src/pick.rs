@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use perspt_agent::open::{decode, read};
-use perspt_core::event::Event;
+use perspt_core::event::{Event, SessionStarted};
 use perspt_core::ids::SessionId;
 use perspt_core::state::SessionState;
 use perspt_store::{Home, LogReader};
@@ -96,4 +96,16 @@ fn workspace_of(home: &Home, id: &SessionId) -> Option<String> {
 /// The state of a session, read without a lock.
 pub fn state_of(home: &Home, id: &SessionId) -> Result<SessionState, Failure> {
     Ok(read(home, id, &mut |_, _, _| {})?)
+}
+
+/// Refuses to go on with a session whose workspace is no longer where it was.
+pub fn check_workspace(meta: &SessionStarted) -> Result<(), Failure> {
+    if Path::new(&meta.workspace).is_dir() {
+        return Ok(());
+    }
+    Err(Failure::usage(
+        "the session's workspace is gone",
+        format!("{} is not there, or is no folder", meta.workspace),
+        "put it back where it was, or start anew with `perspt agent` where it is now",
+    ))
 }

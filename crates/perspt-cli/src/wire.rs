@@ -28,17 +28,8 @@ pub const BOX: &str = "__box";
 /// The data dir, opened.
 pub fn open_home(config: &Config) -> Result<Home, Failure> {
     // A link in the data dir's own path would be seen differently by confined commands.
-    let root = existing_part_resolved(&config.home);
+    let root = config::existing_part_resolved(&config.home);
     Ok(Home::open(root, Arc::new(RealDisk))?)
-}
-
-fn existing_part_resolved(path: &Path) -> PathBuf {
-    for ancestor in path.ancestors() {
-        if let (Ok(resolved), Ok(rest)) = (ancestor.canonicalize(), path.strip_prefix(ancestor)) {
-            return if rest.as_os_str().is_empty() { resolved } else { resolved.join(rest) };
-        }
-    }
-    path.to_owned()
 }
 
 /// The folder a command is about, resolved.

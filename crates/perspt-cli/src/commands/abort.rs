@@ -13,7 +13,7 @@ use crate::args::AbortArgs;
 use crate::config::Config;
 use crate::fail::Failure;
 use crate::interrupts::Message;
-use crate::pick::{Which, pick, state_of};
+use crate::pick::{Which, check_workspace, pick, state_of};
 use crate::view::{kept_place, session_word};
 use crate::{out, wire};
 
@@ -36,6 +36,7 @@ pub fn run(args: &AbortArgs) -> Result<u8, Failure> {
         home.inbox(&id)?.send(&Message::Abort { by: by.clone() })?;
         wait(&home, &id, &by)?
     } else {
+        before.meta.as_ref().map(check_workspace).transpose()?;
         abort_dead(&home, &id, SystemClock.now(), &by)?
     };
     say(&id, &state, "was aborted");

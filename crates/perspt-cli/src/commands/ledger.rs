@@ -8,6 +8,7 @@ use perspt_core::hash::Sha;
 use perspt_core::ids::{BlobId, Millis, SessionId};
 use perspt_store::{Home, Traces, verify};
 
+use super::node;
 use crate::args::LedgerArgs;
 use crate::config::Config;
 use crate::fail::Failure;
@@ -31,7 +32,7 @@ pub fn run(args: &LedgerArgs) -> Result<u8, Failure> {
         return stats(&home, &sessions);
     }
     match &args.node {
-        Some(node) => show_node(&home, &sessions, node),
+        Some(node) => node::show(&home, &sessions, node),
         None => recent(&home, &sessions),
     }
 }
@@ -90,37 +91,6 @@ fn stats(home: &Home, sessions: &[SessionId]) -> Result<u8, Failure> {
         sessions.len()
     ));
     Ok(0)
-}
-
-fn show_node(home: &Home, sessions: &[SessionId], node: &str) -> Result<u8, Failure> {
-    let mut found = false;
-    for id in sessions {
-        read(home, id, &mut |record, event, _| {
-            let Some(event) = event else { return };
-            let text = record.event.get();
-            let of_node = match event {
-                Event::EffectEnded { outcome: Ended::Published { commit, .. }, .. } => {
-                    commit.node.as_str() == node
-                }
-                Event::AttemptJudged { node: judged, .. } => judged.as_str() == node,
-                Event::NodeClosed { node: closed, .. } => closed.as_str() == node,
-                Event::NodeProposed { node: proposed, .. } => proposed.id.as_str() == node,
-                _ => false,
-            };
-            if of_node {
-                found = true;
-                out::line(&format!("{id} #{} {text}", record.seq));
-            }
-        })?;
-    }
-    if found {
-        return Ok(0);
-    }
-    Err(Failure::usage(
-        "the node was not found",
-        format!("no session has a node `{node}`"),
-        "`perspt status` lists the nodes of a session",
-    ))
 }
 
 /// Checks every chain, every blob an event cites, and every commit's parent and Merkle root.

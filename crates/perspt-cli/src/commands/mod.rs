@@ -6,6 +6,7 @@ mod config;
 mod demo;
 mod doctor;
 mod ledger;
+mod node;
 mod resume;
 mod status;
 

@@ -1,7 +1,5 @@
 //! `perspt resume`: the same loop, from what the log says.
 
-use std::path::Path;
-
 use perspt_agent::open::resume;
 use perspt_agent::ports::{Clock, SystemClock};
 use perspt_core::event::{Approval, SessionResumed};
@@ -12,7 +10,7 @@ use super::{Shown, agent, exit_code};
 use crate::args::ResumeArgs;
 use crate::config::Config;
 use crate::fail::Failure;
-use crate::pick::{Which, pick, state_of};
+use crate::pick::{Which, check_workspace, pick, state_of};
 use crate::{out, wire};
 
 /// Runs it.
@@ -36,13 +34,7 @@ pub fn run(args: &ResumeArgs) -> Result<u8, Failure> {
         ));
         return Ok(end.outcome.exit_code());
     }
-    if !Path::new(&meta.workspace).is_dir() {
-        return Err(Failure::usage(
-            "the session's workspace is gone",
-            format!("{} is not there, or is no folder", meta.workspace),
-            "put it back where it was, or start anew with `perspt agent` where it is now",
-        ));
-    }
+    check_workspace(&meta)?;
     if meta.approval == Approval::Person && !args.run.yes {
         agent::approval(false)?;
     }

@@ -9,7 +9,7 @@ use crate::args::StatusArgs;
 use crate::config::Config;
 use crate::fail::Failure;
 use crate::pick::{Which, pick, state_of};
-use crate::view::{kept_place, session_word};
+use crate::view::{energy_words, kept_place, session_word};
 use crate::{out, wire};
 
 /// Runs it.
@@ -36,9 +36,12 @@ fn list(home: &Home, as_lines_of_json: bool) -> Result<u8, Failure> {
         match state_of(home, &session.id) {
             Ok(state) if as_lines_of_json => out::line(&as_json(&session.id, &state, running).to_string()),
             Ok(state) => {
-                let task = state.meta.as_ref().map(|meta| meta.task.clone()).unwrap_or_default();
-                let word = if state.meta.is_some() { session_word(&state, running) } else { "never begun" };
-                out::line(&format!("{}  {word:<18} {}", session.id, out::plain(&task)));
+                let Some(meta) = &state.meta else {
+                    out::line(&format!("{}  never begun", session.id));
+                    continue;
+                };
+                let (word, folder) = (session_word(&state, running), out::plain(&meta.workspace));
+                out::line(&format!("{}  {word:<18} {folder}  {}", session.id, out::plain(&meta.task)));
             }
             Err(failure) => {
                 out::line(&format!("{}  unreadable: {}", session.id, out::plain(&failure.trouble.why)))
@@ -94,12 +97,7 @@ fn show(id: &SessionId, state: &SessionState, running: bool) {
 
 fn show_node(node: &Node) {
     let energy = node.best.as_ref().and_then(|best| best.energy.as_ref());
-    let energy = energy.map_or("not measured".to_owned(), |energy| {
-        format!(
-            "V={} (syn {} str {} log {} boot {})",
-            energy.total, energy.scores.syn, energy.scores.str, energy.scores.log, energy.scores.boot
-        )
-    });
+    let energy = energy.map_or("not measured".to_owned(), energy_words);
     out::line(&format!(
         "node       {:<20} {:<11} attempts {} corrections {} {energy}",
         node.spec.id.as_str(),

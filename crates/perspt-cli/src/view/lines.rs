@@ -2,16 +2,15 @@
 
 use perspt_agent::ports::View;
 use perspt_core::effect::{Effect, Intent};
-use perspt_core::energy::ReadingSummary;
 use perspt_core::event::{AskNext, Calibration, Certificate, Closed, Ended, Event, RepoMode};
 use perspt_core::ids::{EffectId, Millis, NodeId};
-use perspt_core::outcome::NodeEnd;
 use perspt_core::plan::OpenScope;
-use perspt_core::reading::Status;
 use perspt_core::state::{InFlight, SessionState};
 use perspt_store::Stamp;
 
-use super::text::{diff_fields, energy_fields, kept_place, plugins, verdict_field};
+use super::readings::{Inherited, already_failing, look};
+use super::summary::summary;
+use super::text::{diff_fields, energy_fields, kept_place, plugins, slug, verdict_field};
 use crate::out::{self, plain, value};
 
 /// The lines.
@@ -19,6 +18,8 @@ use crate::out::{self, plain, value};
 pub struct Lines {
     /// The last effect that was begun, for words about its end.
     begun: Option<(EffectId, InFlight)>,
+    /// What the candidate at hand has inherited, which its judgement does not say.
+    inherited: Inherited,
     progress: bool,
 }
 
@@ -52,22 +53,28 @@ impl View for Lines {
             }
             Event::EffectStarted { id, key, effect } => {
                 self.begun = Some((*id, InFlight { key: key.clone(), effect: effect.clone() }));
+                already_failing(key.node.as_ref(), effect, state);
                 node_line(key.node.as_ref(), effect, state);
                 self.show_progress(effect);
             }
             Event::EffectEnded { id, outcome } => {
                 let effect = self.begun.take().filter(|(begun, _)| begun == id).map(|(_, begun)| begun);
+                if let Ended::Measured { reading, .. } = outcome {
+                    self.inherited.note(reading);
+                }
                 ended(effect.as_ref(), outcome, state);
             }
             Event::NodeProposed { .. } => {}
             Event::PlanAdopted { nodes, source, .. } => {
                 plan_lines(state, *nodes, &format!("{source:?}").to_lowercase())
             }
-            Event::AttemptJudged { stages, energy, threshold, .. } => {
+            Event::AttemptJudged { stages, tree, energy, threshold, .. } => {
                 let roots =
                     stages.iter().map(|stage| &stage.stage.root).collect::<std::collections::BTreeSet<_>>();
-                let fields: Vec<String> =
-                    stages.iter().map(|stage| verdict_field(stage, roots.len() > 1)).collect();
+                let fields: Vec<String> = stages
+                    .iter()
+                    .map(|stage| verdict_field(stage, self.inherited.of(stage, *tree), roots.len() > 1))
+                    .collect();
                 out::line(&format!("VERIFY {}", fields.join(" ")));
                 out::line(&format!("ENERGY {}", energy_fields(energy, stages, *threshold)));
             }
@@ -161,7 +168,7 @@ fn ended(begun: Option<&InFlight>, outcome: &Ended, state: &SessionState) {
             ));
         }
         Ended::Measured { reading, .. } if node.is_none() => {
-            out::line(&format!("BASELINE {}", baseline_field(reading)))
+            look(begun.map(|begun| &begun.effect), reading, state);
         }
         Ended::Calibrated { verdict, .. } => {
             let stage = begun.and_then(|begun| match &begun.effect {
@@ -231,19 +238,6 @@ fn mode(repo_mode: RepoMode) -> &'static str {
     }
 }
 
-fn baseline_field(reading: &ReadingSummary) -> String {
-    let tool = reading.tool.replace(' ', "-");
-    match (&reading.status, &reading.tests) {
-        (Status::Measured, Some(tests)) => {
-            format!("{tool}={}-passed,{}-failed,{}-skipped", tests.passed, tests.failed, tests.skipped)
-        }
-        (Status::Measured, None) if reading.errors == 0 => format!("{tool}=pass"),
-        (Status::Measured, None) => format!("{tool}=fail:{}", reading.errors),
-        (Status::NotRun(why), _) => format!("{tool}=not-run why={}", value(why)),
-        (Status::Unavailable(why), _) => format!("{tool}=unavailable why={}", value(why)),
-    }
-}
-
 fn plan_lines(state: &SessionState, nodes: u32, source: &str) {
     let repo_mode = state.found.as_ref().map_or(RepoMode::Existing, |found| found.repo_mode);
     out::line(&format!(
@@ -264,7 +258,8 @@ fn plan_lines(state: &SessionState, nodes: u32, source: &str) {
         let after = if after.is_empty() { String::new() } else { format!(" after={}", after.join(",")) };
         let number = index + 1;
         out::line(&format!(
-            "PLAN node[{number}]={id} files={}{after} goal={}",
+            "PLAN node[{number}]={id} type={} files={}{after} goal={}",
+            slug(&node.spec.task_type),
             value(files.trim_end_matches(',')),
             value(&node.spec.goal)
         ));
@@ -282,43 +277,4 @@ fn escalate_lines(node: &NodeId, certificate: &Certificate) {
     for line in &certificate.residuals {
         out::line(&format!("  residual {}", plain(line)));
     }
-}
-
-fn summary(state: &SessionState) {
-    let Some(end) = &state.end else { return };
-    let ends = state.node_ends();
-    let done = ends.iter().filter(|end| **end == NodeEnd::Committed).count();
-    let session = state.meta.as_ref().map(|meta| meta.session.to_string()).unwrap_or_default();
-    let next = match (end.reason.is_resumable(), done) {
-        (true, _) => format!("perspt resume {session}"),
-        (false, 0) => format!("perspt status {session}"),
-        (false, _) => "perspt ledger --recent".to_owned(),
-    };
-    if let Some(trouble) = &end.trouble {
-        out::note(&format!("stopped: {}", plain(&trouble.what)));
-        out::note(&format!("  why: {}", plain(&trouble.why)));
-        out::note(&format!("  do:  {}", plain(&trouble.todo)));
-    }
-    let open: Vec<String> = state
-        .order
-        .iter()
-        .filter_map(|id| state.nodes.get(id))
-        .filter(|node| node.end != Some(NodeEnd::Committed))
-        .map(|node| format!("{}:{}", node.spec.id, node.state().as_str()))
-        .collect();
-    let open =
-        if open.is_empty() { String::new() } else { format!(" unfinished={}", value(&open.join(","))) };
-    let owed: Vec<&str> = end.owed.iter().map(|path| path.as_str()).collect();
-    let owed =
-        if owed.is_empty() { String::new() } else { format!(" evidence_owed={}", value(&owed.join(","))) };
-    let used = &state.account.used;
-    out::line(&format!(
-        "SUMMARY completed={done}/{} status={}{open}{owed} active_plugins={} calls={} tokens={} next={}",
-        ends.len(),
-        super::session_word(state, false),
-        plugins(state),
-        used.steps,
-        used.tokens,
-        value(&next)
-    ));
 }

@@ -2,8 +2,10 @@
 
 mod json;
 mod lines;
+mod readings;
+mod summary;
 mod text;
 
 pub use json::Json;
 pub use lines::Lines;
-pub use text::{kept_place, session_word};
+pub use text::{energy_words, kept_place, session_word, slug};

@@ -33,21 +33,34 @@ pub fn energy_fields(energy: &Energy, stages: &[StageVerdict], threshold: Milli)
     )
 }
 
+/// An energy in a listing.
+pub fn energy_words(energy: &Energy) -> String {
+    let scores = &energy.scores;
+    let unknown = if energy.unmeasured > 0 { "+unknown" } else { "" };
+    format!(
+        "V={}{unknown} (syn {} str {} log {} boot {})",
+        energy.total, scores.syn, scores.str, scores.log, scores.boot
+    )
+}
+
 /// One stage of a VERIFY line.
-pub fn verdict_field(stage: &StageVerdict, with_root: bool) -> String {
+pub fn verdict_field(stage: &StageVerdict, inherited: u32, with_root: bool) -> String {
     let root = if with_root { format!("{}:", stage.stage.root) } else { String::new() };
     let name = format!("{root}{}", stage.tool.replace(' ', "-"));
-    let tests = stage.tests.map(|tests| {
-        let skipped = if tests.skipped > 0 { format!(",{}-skipped", tests.skipped) } else { String::new() };
-        format!("({}-passed,{}-failed{skipped})", tests.passed, tests.failed)
-    });
+    let mut counts = Vec::new();
+    if let Some(tests) = stage.tests {
+        counts.extend([format!("{}-passed", tests.passed), format!("{}-failed", tests.failed)]);
+        counts.extend((tests.skipped > 0).then(|| format!("{}-skipped", tests.skipped)));
+    }
+    counts.extend((inherited > 0).then(|| format!("{inherited}-inherited")));
+    let counts = if counts.is_empty() { String::new() } else { format!("({})", counts.join(",")) };
     let result = match stage.result {
         StageResult::Pass => "pass".to_owned(),
         StageResult::Fail(errors) => format!("fail:{errors}"),
         StageResult::NotRun => "not-run".to_owned(),
         StageResult::Unavailable => "unavailable".to_owned(),
     };
-    format!("{name}={result}{}", tests.unwrap_or_default())
+    format!("{name}={result}{counts}")
 }
 
 /// The fields of a DIFF line.
@@ -100,4 +113,9 @@ pub fn session_word(state: &SessionState, running: bool) -> &'static str {
         (None, true) => "running",
         (None, false) => "interrupted",
     }
+}
+
+/// The name an enum's value has in the log.
+pub fn slug(value: &impl serde::Serialize) -> String {
+    serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }

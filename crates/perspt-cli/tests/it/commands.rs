@@ -65,7 +65,8 @@ fn status_shows_nodes_energy_and_budget() {
     let value: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
     assert_eq!(value["nodes"][0]["state"], "committed");
     assert_eq!(value["exit_code"], 0);
-    world.perspt(&["status", "--all"]).expect(0).says("add a mul function");
+    let folder = world.ws().to_string_lossy().into_owned();
+    world.perspt(&["status", "--all"]).expect(0).says("add a mul function").says(&folder);
 }
 
 #[test]
@@ -73,9 +74,59 @@ fn the_ledger_lists_counts_shows_and_verifies() {
     let world = done();
     world.perspt(&["ledger", "--recent"]).expect(0).says("mul").says("merkle=");
     world.perspt(&["ledger", "--stats"]).expect(0).says("commits=1");
-    world.perspt(&["ledger", "--node", "mul"]).expect(0).says("attempt_judged");
     world.perspt(&["ledger", "--node", "nope"]).expect(2);
     world.perspt(&["ledger", "--verify"]).expect(0).says("1 commits");
+}
+
+#[test]
+fn a_node_is_shown_as_the_newest_session_left_it() {
+    let world = World::of(L).serve(planned(L, |ask: &perspt_testkit::server::Ask| {
+        if ask.ordinal == 2 { solution(L) } else { crate::support::attempt(L, "a + b") }
+    }));
+    world.agent("add a mul function").expect(0);
+    let first = world.sessions()[0].clone();
+    let shown = world
+        .perspt(&["ledger", "--node", "mul"])
+        .expect(0)
+        .says(&format!("session    {first}  success"))
+        .says("node       mul  committed")
+        .says("goal       add mul")
+        .says("attempt 1  stable     V=0.00")
+        .says("retries=0 tests_changed=0 model=gpt-5")
+        .says("  file     tests/test_mul.py none -> ")
+        .never_says("{\"");
+    world.agent("add a mul function").expect(4);
+    let second = world.sessions()[1].clone();
+    world
+        .perspt(&["ledger", "--node", "mul"])
+        .expect(0)
+        .says(&format!("session    {second}  failed"))
+        .says("node       mul  escalated")
+        .says("attempt 3  ")
+        .says("given up   repeated (implementation-error) answers=3")
+        .says("  residual ")
+        .says("next       ")
+        .never_says(&first);
+    let again = world.perspt(&["ledger", "--node", "mul", "--session", &first]).expect(0);
+    assert_eq!(again.out, shown.out);
+}
+
+#[test]
+fn a_damaged_log_is_called_so_and_not_a_full_disk() {
+    let world = World::of(L).serve(planned(L, |_| perspt_testkit::server::Reply::status(401, "no")));
+    world.agent("add a mul function").expect(8);
+    let path = log(&world);
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.replacen("\"kind\":\"effect_started\"", "\"kind\":\"effect_startet\"", 1))
+        .unwrap();
+    for word in ["status", "resume"] {
+        world
+            .perspt(&[word, &world.sessions()[0]])
+            .expect(1)
+            .warns("log is damaged")
+            .warns("do:  run `perspt ledger --verify`")
+            .never_says("space and permissions");
+    }
 }
 
 #[test]

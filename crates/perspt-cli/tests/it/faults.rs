@@ -31,7 +31,7 @@ fn a_home_that_cannot_be_written_ends_with_1_and_says_so() {
     let home = world.home();
     let mount = format!("mount --bind {0} {0} && mount -o remount,ro,bind {0}", home.display());
     let Some(ran) = mounted(&world, &mount, "agent -y 'add a mul function'") else { return };
-    ran.expect(1).warns("error:").warns("do:");
+    ran.expect(1).warns("error:").warns("permissions of the data directory");
     assert_eq!(world.files(), before);
     assert_eq!(world.server().requests().len(), 0);
 }

@@ -7,6 +7,7 @@ mod control;
 mod demo;
 mod faults;
 mod honesty;
+mod lines;
 mod odd;
 mod provider;
 mod road;

@@ -26,6 +26,7 @@ fn a_right_first_answer_lands_in_an_existing_rust_project() {
         "DETECT plugins=rust",
         "BASELINE cargo-test=2-passed",
         "CALIBRATE stage=build result=sees",
+        "PLAN node[1]=mul type=unit_test files=src/lib.rs,tests/mul.rs goal=\"add mul\"",
         "CONTEXT hash=",
         "DIFF create=tests/mul.rs modify=src/lib.rs",
         "cargo-test=pass(3-passed,0-failed)",
@@ -34,6 +35,12 @@ fn a_right_first_answer_lands_in_an_existing_rust_project() {
     ] {
         assert!(ran.out.contains(line), "{line} missing in {}", ran.out);
     }
+    assert_eq!(
+        ran.out.matches("BASELINE cargo-test").count(),
+        1,
+        "the second look was the same: {}",
+        ran.out
+    );
     // The confinement that was in force stands in the event of every command.
     let measured = world.outcomes("measured");
     let runs: Vec<_> =

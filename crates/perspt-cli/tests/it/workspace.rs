@@ -243,7 +243,17 @@ fn a_failure_of_before_in_another_package_is_inherited() {
             write("one/test_more.py", "from more import MORE\n\n\ndef test_more():\n    assert MORE == 1\n"),
         ])
     });
-    world.agent("add more").expect(0).says("COMMIT node=mul");
+    let ran = world
+        .agent("add more")
+        .expect(0)
+        .says("BASELINE pytest=1-passed,0-failed,0-skipped root=one")
+        .says("BASELINE pytest=0-passed,1-failed,0-skipped root=two")
+        .says("COMMIT node=mul")
+        .says(" inherited=1 ")
+        .warns("note: tests fail already");
+    let last = ran.out.split("COMMIT node=mul").nth(1).unwrap();
+    assert!(last.contains("\nFINAL pytest=0-passed,1-failed,0-skipped root=two\n"), "{last}");
+    assert!(!last.contains("BASELINE"), "{last}");
 }
 
 #[test]

@@ -1,0 +1,103 @@
+//! Readings of the whole tree: the baseline, the final look, and what was red before a session began.
+
+use perspt_core::effect::{Effect, Intent};
+use perspt_core::energy::ReadingSummary;
+use perspt_core::event::StageVerdict;
+use perspt_core::ids::{NodeId, TreeId};
+use perspt_core::reading::{StageId, StageKind, Status};
+use perspt_core::state::SessionState;
+
+use crate::out::{self, plain, value};
+
+/// How many findings each reading of the candidate at hand has inherited. A judgement does not carry it, so it is
+/// known only where this process took the reading.
+#[derive(Default)]
+pub struct Inherited {
+    tree: Option<TreeId>,
+    counts: Vec<(StageId, u32)>,
+}
+
+impl Inherited {
+    /// One reading was taken.
+    pub fn note(&mut self, reading: &ReadingSummary) {
+        if self.tree != Some(reading.tree) {
+            *self = Inherited { tree: Some(reading.tree), counts: Vec::new() };
+        }
+        self.counts.push((reading.stage.clone(), reading.inherited));
+    }
+
+    /// How many a judged stage has inherited.
+    pub fn of(&self, stage: &StageVerdict, tree: TreeId) -> u32 {
+        let seen = self.counts.iter().rev().find(|(id, _)| *id == stage.stage && self.tree == Some(tree));
+        seen.map_or(0, |(_, count)| *count)
+    }
+}
+
+/// The line of a look at the whole tree. The tests of a baseline are run twice; the second is shown where it
+/// differs.
+pub fn look(effect: Option<&Effect>, reading: &ReadingSummary, state: &SessionState) {
+    let again = matches!(effect, Some(Effect::Measure { run, .. }) if *run > 1);
+    let first = state.baseline_of(&reading.stage).first();
+    if again && first.is_some_and(|first| is_same(first, reading)) {
+        return;
+    }
+    let closed = !state.nodes.is_empty() && state.nodes.values().all(|node| node.end.is_some());
+    let label = match (closed, again) {
+        (true, _) => "FINAL",
+        (false, true) => "BASELINE again",
+        (false, false) => "BASELINE",
+    };
+    let roots = state.found.as_ref().map_or(0, |found| found.roots.len());
+    let root = if roots > 1 { format!(" root={}", value(reading.stage.root.shown())) } else { String::new() };
+    out::line(&format!("{label} {}{root}", field(reading)));
+    if collected_nothing(reading)
+        && let Some(headline) = reading.headlines.first()
+    {
+        out::note(&format!("note: {}: {}", reading.tool, plain(headline)));
+    }
+}
+
+fn is_same(first: &ReadingSummary, second: &ReadingSummary) -> bool {
+    field(first) == field(second) && first.fingerprint == second.fingerprint
+}
+
+/// Whether a test stage found errors and no test.
+fn collected_nothing(reading: &ReadingSummary) -> bool {
+    reading.stage.kind == StageKind::Test
+        && reading.status == Status::Measured
+        && reading.errors > 0
+        && reading.tests.unwrap_or_default().collected() == 0
+}
+
+fn field(reading: &ReadingSummary) -> String {
+    let tool = reading.tool.replace(' ', "-");
+    match (&reading.status, &reading.tests) {
+        (Status::Measured, _) if collected_nothing(reading) => {
+            format!("{tool}=0-passed,0-failed,0-skipped,{}-errors", reading.errors)
+        }
+        (Status::Measured, Some(tests)) => {
+            format!("{tool}={}-passed,{}-failed,{}-skipped", tests.passed, tests.failed, tests.skipped)
+        }
+        (Status::Measured, None) if reading.errors == 0 => format!("{tool}=pass"),
+        (Status::Measured, None) => format!("{tool}=fail:{}", reading.errors),
+        (Status::NotRun(why), _) => format!("{tool}=not-run why={}", value(why)),
+        (Status::Unavailable(why), _) => format!("{tool}=unavailable why={}", value(why)),
+    }
+}
+
+/// Before the first plan is asked for: what it means that tests of the project fail already.
+pub fn already_failing(node: Option<&NodeId>, effect: &Effect, state: &SessionState) {
+    let Effect::Assemble { intent: Intent::ArchitectExisting, attempt: 1, evidence, .. } = effect else {
+        return;
+    };
+    let first = state.baseline.readings.values().filter_map(|readings| readings.first());
+    let failing = |reading: &ReadingSummary| reading.tests.unwrap_or_default().failed > 0;
+    if node.is_none()
+        && evidence.is_empty()
+        && first.into_iter().any(|one| failing(one) || collected_nothing(one))
+    {
+        out::note(
+            "note: tests fail already; those in the package of a node's own files must be mended by it for it to land",
+        );
+    }
+}
