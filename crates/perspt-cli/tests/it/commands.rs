@@ -74,6 +74,7 @@ fn the_ledger_lists_counts_shows_and_verifies() {
     let world = done();
     world.perspt(&["ledger", "--recent"]).expect(0).says("mul").says("merkle=");
     world.perspt(&["ledger", "--stats"]).expect(0).says("commits=1");
+    world.perspt(&["ledger", "--node", "mul"]).expect(0).says("attempt 1  stable");
     world.perspt(&["ledger", "--node", "nope"]).expect(2);
     world.perspt(&["ledger", "--verify"]).expect(0).says("1 commits");
 }
