@@ -49,48 +49,49 @@ impl From<AgentError> for Failure {
                 )
         );
         let outcome = if usage { Outcome::Usage } else { Outcome::InternalError };
-        let trouble = if let AgentError::Store(error) = &error {
-            of_store(error, config::data_dir().as_deref())
-        } else {
-            trouble(&error)
-        };
+        let mut trouble = trouble(&error);
+        if let AgentError::Store(error) = &error
+            && let Some((what, todo)) = of_store(error, config::data_dir().as_deref())
+        {
+            (trouble.what, trouble.todo) = (what.to_owned(), todo.to_owned());
+        }
         Failure { trouble, code: outcome.exit_code() }
     }
 }
 
-/// An error of the store, with the advice that fits what it is about.
-fn of_store(error: &StoreError, data_dir: Option<&Path>) -> Trouble {
-    let (what, todo) = match error {
-        StoreError::Held { .. } => ("another process is at work here", "wait for it, or abort it"),
-        StoreError::Io { path, .. } if data_dir.is_some_and(|data_dir| !path.starts_with(data_dir)) => (
-            "a file or folder could not be written or read",
-            "check space and permissions of the folder that is named",
-        ),
-        StoreError::Io { .. } | StoreError::Poisoned { .. } => (
+/// What happened and what to do, where more is known of an error of the store than that something failed at a path.
+fn of_store(error: &StoreError, data_dir: Option<&Path>) -> Option<(&'static str, &'static str)> {
+    match error {
+        StoreError::Io { path, .. } if data_dir.is_none_or(|data_dir| !path.starts_with(data_dir)) => None,
+        StoreError::Io { .. } | StoreError::Poisoned { .. } => Some((
             "perspt's data could not be written or read",
             "check space and permissions of the data directory",
-        ),
-        StoreError::Integrity { .. } => ("the session's log is damaged", "run `perspt ledger --verify`"),
-        StoreError::Damaged { .. } => ("perspt's data is damaged", "run `perspt ledger --verify`"),
+        )),
+        StoreError::Integrity { .. } => {
+            Some(("the session's log is damaged", "run `perspt ledger --verify`"))
+        }
         StoreError::NoSession(_) | StoreError::BadSessionId(_) => {
-            ("the session was not found", "`perspt status --all` lists the sessions")
+            Some(("the session was not found", "`perspt status --all` lists the sessions"))
         }
-        StoreError::NotAbsolute(_) => ("a path is not usable", "name it from the root, beginning with `/`"),
+        StoreError::NotAbsolute(_) => {
+            Some(("a path is not usable", "name it from the root, beginning with `/`"))
+        }
         StoreError::PublishPending(_) => {
-            ("an earlier commit is half done", "`perspt resume` in that folder finishes it")
+            Some(("an earlier commit is half done", "`perspt resume` in that folder finishes it"))
         }
-        StoreError::Unpublishable { .. } => {
-            ("a change cannot be put into the workspace", "move what stands in its way, then `perspt resume`")
-        }
+        StoreError::Unpublishable { .. } => Some((
+            "a change cannot be put into the workspace",
+            "move what stands in its way, then `perspt resume`",
+        )),
         StoreError::SessionExists(_)
-        | StoreError::EventTooLong { .. }
         | StoreError::Encode { .. }
         | StoreError::NothingPending(_)
-        | StoreError::WrongLease { .. } => {
-            ("perspt came to a stop it does not understand", "please report this with the session's log")
-        }
-    };
-    Trouble { what: what.to_owned(), why: error.to_string(), todo: todo.to_owned() }
+        | StoreError::WrongLease { .. } => Some((
+            "perspt came to a stop it does not understand",
+            "please report this with the session's log",
+        )),
+        StoreError::Held { .. } | StoreError::Damaged { .. } | StoreError::EventTooLong { .. } => None,
+    }
 }
 
 impl From<StoreError> for Failure {
@@ -100,6 +101,7 @@ impl From<StoreError> for Failure {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 mod tests {
     use std::io::{Error, ErrorKind};
     use std::path::PathBuf;
@@ -113,11 +115,11 @@ mod tests {
             path: PathBuf::from(path),
             source: Error::from(ErrorKind::PermissionDenied),
         };
-        let home = Some(Path::new("/home/me/data"));
-        let inside = of_store(&refused("/home/me/data/sessions/s/log.jsonl"), home);
-        assert!(inside.todo.contains("data directory"), "{inside:?}");
-        let outside = of_store(&refused("/home/me/project/src/lib.rs"), home);
-        assert!(outside.todo.contains("the folder that is named"), "{outside:?}");
-        assert!(outside.why.contains("/home/me/project/src/lib.rs") && !outside.what.contains("data"));
+        let data_dir = Some(Path::new("/home/me/data"));
+        let (_, inside) = of_store(&refused("/home/me/data/sessions/s/log.jsonl"), data_dir).unwrap();
+        assert!(inside.contains("data directory"), "{inside}");
+        assert_eq!(of_store(&refused("/home/me/project/src/lib.rs"), data_dir), None);
+        let outside = Failure::from(refused("/home/me/project/src/lib.rs")).trouble;
+        assert!(outside.todo.contains("that is named") && !outside.what.contains("data"), "{outside:?}");
     }
 }
