@@ -26,7 +26,8 @@ pub enum Message {
 pub struct Terminal {
     interrupt: Signal,
     terminate: Signal,
-    hang_up: Signal,
+    /// `None` where whoever started us had it ignored, as `nohup` does: then it stays so.
+    hang_up: Option<Signal>,
     inbox: Inbox,
     seen: Vec<String>,
 }
@@ -37,7 +38,11 @@ impl Terminal {
         Ok(Terminal {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
-            hang_up: signal(SignalKind::hangup())?,
+            hang_up: if is_ignored(SignalKind::hangup()) {
+                None
+            } else {
+                Some(signal(SignalKind::hangup())?)
+            },
             inbox,
             seen: Vec::new(),
         })
@@ -68,7 +73,7 @@ impl Interrupts for Terminal {
                 tokio::select! {
                     Some(()) = self.interrupt.recv() => return Interrupt::Signal,
                     Some(()) = self.terminate.recv() => return Interrupt::Hangup,
-                    Some(()) = self.hang_up.recv() => return Interrupt::Hangup,
+                    () = hung_up(&mut self.hang_up) => return Interrupt::Hangup,
                     () = tokio::time::sleep(LOOK) => {}
                 }
             }
@@ -81,4 +86,22 @@ impl Interrupts for Terminal {
         }
         Ok(())
     }
+}
+
+async fn hung_up(signal: &mut Option<Signal>) {
+    match signal {
+        Some(signal) => {
+            signal.recv().await;
+        }
+        None => std::future::pending().await,
+    }
+}
+
+/// Whether this process was started with a signal ignored, as the kernel shows it: a bit for each signal, the first
+/// for number one.
+fn is_ignored(kind: SignalKind) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    mask & (1 << (kind.as_raw_value() - 1)) != 0
 }

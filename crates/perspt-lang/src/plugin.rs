@@ -91,6 +91,9 @@ pub enum Expect {
     TestFails(String),
     /// At least one of the tests that passed without the plant must no longer pass.
     SomeTestTurnsRed,
+    /// The same, but no test so much as names the code: where none turns red, the tests that would are still to
+    /// be written.
+    SomeTestTurnsRedIfAnyNamesTheCode,
 }
 
 impl Expect {
@@ -102,7 +105,7 @@ impl Expect {
                 with.status == Status::Measured
                     && ended(with, TestEnd::Failed).any(|test| ends_with_name(&test.0, name))
             }
-            Expect::SomeTestTurnsRed => {
+            Expect::SomeTestTurnsRed | Expect::SomeTestTurnsRedIfAnyNamesTheCode => {
                 let after: BTreeSet<_> = ended(with, TestEnd::Passed).collect();
                 let mut before = ended(without, TestEnd::Passed).peekable();
                 match before.peek() {

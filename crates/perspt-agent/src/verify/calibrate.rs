@@ -41,8 +41,10 @@ impl Actor {
             let with = self.take(state, &mut bench, &planted, sources, stage, &root, cancel).await?;
             if !plant.expect.is_met(&without, &with) {
                 let verdict = match plant.expect {
-                    Expect::SomeTestTurnsRed => Calibration::Unreached(plant.what.clone()),
-                    Expect::Red | Expect::TestFails(_) => Calibration::Blind(plant.what.clone()),
+                    Expect::SomeTestTurnsRedIfAnyNamesTheCode => Calibration::Unreached(plant.what.clone()),
+                    Expect::Red | Expect::TestFails(_) | Expect::SomeTestTurnsRed => {
+                        Calibration::Blind(plant.what.clone())
+                    }
                 };
                 return Ok(Ended::Calibrated { verdict, runs: std::mem::take(&mut bench.runs) });
             }

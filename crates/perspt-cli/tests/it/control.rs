@@ -74,6 +74,20 @@ fn a_terminal_that_closes_or_a_machine_that_goes_down_pauses_and_never_aborts() 
 }
 
 #[test]
+fn started_by_nohup_a_session_outlives_its_terminal() {
+    let (world, gate) = held();
+    let inner = world.command(&["agent", "-y", "add a mul function"]);
+    let mut nohup = std::process::Command::new("nohup");
+    nohup.arg(inner.get_program()).args(inner.get_args()).env_clear().current_dir(world.ws());
+    nohup.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let running = crate::support::Running::start(&mut nohup);
+    gate.arrivals().wait(1);
+    running.signal(Signal::HUP);
+    gate.open();
+    running.wait().expect(0).says("COMMIT node=mul");
+}
+
+#[test]
 fn abort_from_another_terminal_ends_a_running_session() {
     let (world, gate) = held();
     let running = world.spawn(&["agent", "-y", "add a mul function"]);

@@ -198,8 +198,7 @@ impl World {
     }
 
     pub fn spawn(&self, words: &[&str]) -> Running {
-        let child = self.command(words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        Running { child: Some(child) }
+        Running::start(&mut self.command(words))
     }
 
     /// The ids of all sessions.
@@ -264,6 +263,11 @@ pub struct Running {
 }
 
 impl Running {
+    pub fn start(command: &mut Command) -> Running {
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Running { child: Some(command.spawn().unwrap()) }
+    }
+
     pub fn pid(&self) -> rustix::process::Pid {
         rustix::process::Pid::from_child(self.child.as_ref().unwrap())
     }

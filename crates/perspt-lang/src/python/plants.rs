@@ -9,6 +9,7 @@ use perspt_core::stage::Root;
 use super::settings::Settings;
 use super::{is_test_source, roots};
 use crate::plugin::{Expect, Files, Plant};
+use crate::shared::asked;
 
 const SYNTAX_ERROR: &str = "\ndef perspt_planted(:\n";
 const BROKEN_MODULE: &str = "raise ImportError(\"perspt plant\")\n";
@@ -25,7 +26,7 @@ pub(crate) fn plants(stage: StageKind, root: &Root, files: &dyn Files) -> Vec<Pl
         StageKind::Test => {
             let settings = Settings::of(files, &root.dir);
             let failing = failing_test(root, &sources, &settings).into_iter();
-            failing.chain(broken_modules(&sources, &settings)).collect()
+            failing.chain(broken_modules(files, &sources, &settings)).collect()
         }
     }
 }
@@ -60,16 +61,28 @@ fn failing_test(root: &Root, sources: &[RelPath], settings: &Settings) -> Option
 }
 
 /// Every module of the root that is no test, broken at import.
-fn broken_modules(sources: &[RelPath], settings: &Settings) -> Option<Plant> {
-    let modules = sources
+fn broken_modules(files: &dyn Files, sources: &[RelPath], settings: &Settings) -> Option<Plant> {
+    let is_test = |path: &&RelPath| is_test_source(path) || settings.names_tests(path);
+    let modules: Vec<&RelPath> = sources
         .iter()
-        .filter(|path| !is_test_source(path) && !settings.names_tests(path))
-        .filter(|path| !["conftest.py", "setup.py"].contains(&path.name()));
+        .filter(|path| !is_test(path) && !["conftest.py", "setup.py"].contains(&path.name()))
+        .collect();
+    let names: Vec<&str> = modules.iter().filter_map(|path| name_of(path)).collect();
+    let mut tests = sources.iter().filter(is_test).filter_map(|path| files.text(path));
+    let named = tests.any(|text| asked::names(&text, &names));
     let writes: BTreeMap<RelPath, String> =
-        modules.map(|path| (path.clone(), BROKEN_MODULE.to_owned())).collect();
+        modules.iter().map(|path| ((*path).clone(), BROKEN_MODULE.to_owned())).collect();
     (!writes.is_empty()).then(|| Plant {
         what: format!("{} modules broken at import", writes.len()),
         writes,
-        expect: Expect::SomeTestTurnsRed,
+        expect: if named { Expect::SomeTestTurnsRed } else { Expect::SomeTestTurnsRedIfAnyNamesTheCode },
     })
+}
+
+/// The name a module is imported by: its file's, or for a package its folder's.
+fn name_of(path: &RelPath) -> Option<&str> {
+    match path.name() {
+        "__init__.py" | "__main__.py" => path.as_str().rsplit('/').nth(1),
+        name => name.strip_suffix(".py"),
+    }
 }
