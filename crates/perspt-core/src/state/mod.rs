@@ -8,6 +8,7 @@
 mod apply;
 mod due;
 mod node;
+mod tree;
 mod wanted;
 
 use std::collections::{BTreeMap, BTreeSet};
