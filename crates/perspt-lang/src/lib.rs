@@ -22,6 +22,7 @@ mod rust;
 mod shared;
 
 pub use plugin::Plugin;
+pub use shared::asked::asks_to_change;
 pub use shared::weigh::weigh;
 
 static PLUGINS: [&dyn Plugin; 2] = [&rust::Rust, &python::Python];

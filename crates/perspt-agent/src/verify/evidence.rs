@@ -7,6 +7,7 @@ use perspt_core::path::RelPath;
 use perspt_core::reading::{Reading, StageKind, Status, TestEnd, TestName, TestResult};
 use perspt_core::residual::{Charge, Component, Milli, Residual};
 use perspt_core::state::Node;
+use perspt_lang::asks_to_change;
 
 fn ran(reading: &Reading) -> impl Iterator<Item = (&TestName, &TestResult)> {
     let results = reading.tests.iter().flat_map(|tests| &tests.results);
@@ -54,7 +55,7 @@ pub(super) fn rewritten(tool: &str, before: &[Reading], changed: &[Residual], ta
     let mut residuals = Vec::new();
     for change in changed {
         let (Some(symbol), Some(file)) = (&change.symbol, &change.file) else { continue };
-        let asked = task.contains(&last(symbol)) || task.contains(file.name());
+        let asked = asks_to_change(task, &last(symbol), file.name());
         let same = |(name, test): &(&TestName, &TestResult)| {
             plain(&name.0) == last(symbol) && test.file.as_ref().is_none_or(|at| at == file)
         };

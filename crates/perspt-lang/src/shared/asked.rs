@@ -66,6 +66,13 @@ const GOES_ON: [&str; 10] = ["or", "and", "nor", "the", "not", "never", "touch",
 /// A line this long was broken for its length.
 const WRAPPED: usize = 60;
 
+/// Stems of words that ask for another text of a test.
+const CHANGES: [&str; 10] =
+    ["updat", "rewrit", "chang", "adapt", "adjust", "replac", "modif", "revis", "rework", "migrat"];
+
+/// Words for tests and what they expect.
+const TESTS: [&str; 7] = ["test", "tests", "expectation", "expectations", "assertion", "assertions", "suite"];
+
 /// Abbreviations whose full stop ends no sentence.
 const ABBREVIATIONS: [&str; 4] = ["e.g", "i.e", "etc", "incl"];
 
@@ -91,6 +98,26 @@ pub(crate) fn asks_for(task: &str, subjects: &[&str]) -> bool {
         }
     }
     asked
+}
+
+/// Whether a task asks for this existing test to be changed: it names the test or its file, or it speaks of
+/// changing tests. To mend what fails is not to change what is expected.
+pub fn asks_to_change(task: &str, test: &str, file: &str) -> bool {
+    let lower = task.to_lowercase().replace('’', "'");
+    asks_for(task, &[test, file]) || clauses(&lower).iter().any(|clause| changes_tests(clause))
+}
+
+fn changes_tests(clause: &str) -> bool {
+    let words: Vec<&str> =
+        clause.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let changing = |word: &str| CHANGES.iter().any(|stem| word.starts_with(stem));
+    let named = words.iter().enumerate().filter(|(_, word)| changing(word)).any(|(at, _)| {
+        // A few words may stand between: `update all the outdated tests`.
+        words.iter().skip(at + 1).take(4).any(|word| TESTS.contains(word))
+    });
+    // What is said of the last such word tells whether it is asked for.
+    let places = TESTS.iter().flat_map(|word| places(clause, word));
+    named && places.max().is_some_and(|at| !forbidden(&clause[..at], &clause[at..]))
 }
 
 /// Where a word stands in a text; letters, digits and underscores beside it make it part of another word.

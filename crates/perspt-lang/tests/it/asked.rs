@@ -59,3 +59,28 @@ fn a_task_that_forbids_a_file_does_not_ask_for_it() {
         assert!(!asks_for_conftest(task), "{task}");
     }
 }
+
+#[test]
+fn a_task_that_speaks_of_changing_tests_asks_for_it_and_one_that_wants_them_to_pass_does_not() {
+    let asks = |task: &str| perspt_lang::asks_to_change(task, "test_add", "test_calc.py");
+    for task in [
+        "add subtracts on purpose: the expectation in tests/test_calc.py is wrong",
+        "test_add is wrong",
+        "Update the tests to the new rounding",
+        "rewrite all the outdated tests",
+        "adapt expectations to the new format",
+    ] {
+        assert!(asks(task), "{task}");
+    }
+    for task in [
+        "fix add",
+        "make the failing tests pass",
+        "fix the failing test",
+        "do not change the tests, fix add",
+        "fix add without changing any tests",
+        "change add so that in the end the tests pass",
+        "fix add; leave test_calc.py as it is",
+    ] {
+        assert!(!asks(task), "{task}");
+    }
+}
