@@ -340,5 +340,9 @@ fn coded(code: &Option<String>) -> String {
 }
 
 fn seconds(duration: &Duration) -> String {
-    format!("{} s", duration.as_millis() as f64 / 1000.0)
+    match duration.as_secs() {
+        0..600 => format!("{} s", duration.as_millis() as f64 / 1000.0),
+        600..36_000 => format!("{} minutes", duration.as_secs() / 60),
+        long => format!("{} hours", long / 3600),
+    }
 }
