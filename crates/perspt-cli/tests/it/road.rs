@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use perspt_testkit::server::{Ask, Reply};
 use serde_json::json;
 
-use crate::support::{Language, Ran, World, attempt, bundle, intent, planned, solution, write};
+use crate::support::{Language, Ran, World, attempt, bundle, intent, plan_of, planned, solution, write};
 
 fn lands(language: Language) -> (World, Ran) {
     let world = World::of(language).serve(planned(language, move |_| solution(language)));
@@ -87,16 +87,18 @@ fn a_text_that_an_open_node_still_needs_is_missed_by_the_ledger() {
 #[test]
 fn a_second_session_remembers_the_calibration_and_sees_the_first_ones_work() {
     let language = Language::Python;
-    let world = World::of(language).serve(planned(language, move |ask: &Ask| {
-        if ask.ordinal <= 2 {
+    let world = World::of(language).serve(move |ask: &Ask| {
+        if intent(ask).starts_with("architect") {
+            let test = if ask.ordinal <= 2 { language.new_test() } else { "tests/test_neg.py" };
+            plan_of(&[language.lib(), test], "unit_test")
+        } else if ask.ordinal <= 2 {
             solution(language)
         } else {
-            bundle(&[write(
-                "calc/__init__.py",
-                &format!("{}\n\ndef neg(a):\n    return -a\n", language.lib_with("a * b")),
-            )])
+            let lib = format!("{}\n\ndef neg(a):\n    return -a\n", language.lib_with("a * b"));
+            let test = "from calc import neg\n\n\ndef test_neg():\n    assert neg(1) == -1\n";
+            bundle(&[write("calc/__init__.py", &lib), write("tests/test_neg.py", test)])
         }
-    }));
+    });
     world.agent("add a mul function").expect(0).says("result=sees");
     world.agent("add neg").expect(0).says("CALIBRATE stage=test result=remembered").says("pytest=2-passed");
 }
