@@ -84,6 +84,16 @@ fn flaky_tests(before: &[&Reading]) -> BTreeSet<TestName> {
     seen.into_iter().filter(|(_, ends)| both(ends)).map(|((_, name), _)| name.clone()).collect()
 }
 
+/// How many cases with parameters of a test's function ran.
+fn cases_of(results: &BTreeMap<TestName, crate::reading::TestResult>, name: &TestName) -> usize {
+    let function = |name: &str| name.split('[').next().unwrap_or(name).to_owned();
+    let of = function(&name.0);
+    let ran = results.iter().filter(|(other, result)| {
+        result.end != TestEnd::Skipped && other.0.contains('[') && function(&other.0) == of
+    });
+    ran.count()
+}
+
 /// Tests that ran before, in every run of their tree, and are now gone or skipped: each counts as failing.
 fn lost_tests(reading: &Reading, before: &[&Reading], flaky: &BTreeSet<TestName>) -> Vec<Residual> {
     let Some(now) = reading.tests.as_ref().filter(|_| reading.status == Status::Measured) else {
@@ -103,6 +113,12 @@ fn lost_tests(reading: &Reading, before: &[&Reading], flaky: &BTreeSet<TestName>
                 })
             };
             if !same_tree.iter().all(ran) || flaky.contains(name) {
+                continue;
+            }
+            // A case of a test with parameters has what it expects in its name: where there are as many cases as
+            // before, none is gone.
+            let cases = cases_of(&now.results, name);
+            if cases > 0 && cases >= cases_of(&first.results, name) && !now.results.contains_key(name) {
                 continue;
             }
             let what = match now.results.get(name).map(|result| result.end) {

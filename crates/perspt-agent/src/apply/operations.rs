@@ -61,7 +61,8 @@ impl Working<'_> {
             Artifact::Write { path, content } => {
                 let path = self.allowed(path, Touch::Write)?;
                 let kind = self.kind(&path).unwrap_or(EntryKind::File);
-                self.put(path, kind, content.clone())
+                let content = self.in_the_files_way(&path, content);
+                self.put(path, kind, content)
             }
             Artifact::Edit { path, find, replace } => {
                 let path = self.allowed(path, Touch::Write)?;
@@ -118,6 +119,16 @@ impl Working<'_> {
         Ok((kind, text))
     }
 
+    /// A file whose lines all end in CRLF keeps that when it is written anew.
+    fn in_the_files_way(&self, path: &RelPath, content: &str) -> String {
+        let all_crlf =
+            |text: &str| text.contains("\r\n") && text.matches('\n').count() == text.matches("\r\n").count();
+        match self.files.text(path) {
+            Some(old) if all_crlf(&old) && !content.contains('\r') => content.replace('\n', "\r\n"),
+            Some(_) | None => content.to_owned(),
+        }
+    }
+
     fn put(&mut self, path: RelPath, kind: EntryKind, text: String) -> Result<(), String> {
         if text.len() > FILE_CAP {
             return Err(format!("`{path}` would have {} bytes; {FILE_CAP} is the most", text.len()));
@@ -131,7 +142,7 @@ fn edit(path: &RelPath, text: &str, find: &str, replace: &str) -> Result<String,
     if find.is_empty() {
         return Err(format!("`find` is empty in the edit of `{path}`"));
     }
-    let crlf = text.contains("\r\n") && !find.contains('\r') && find.contains('\n');
+    let crlf = text.contains("\r\n") && !find.contains('\r') && !replace.contains('\r');
     let (find, replace) = if crlf {
         (find.replace('\n', "\r\n"), replace.replace('\n', "\r\n"))
     } else {
@@ -150,7 +161,7 @@ fn excerpt(text: &str) -> String {
 
 /// Applies a unified diff of one file. Line numbers and counts are not believed; content is.
 fn patch_text(path: &RelPath, text: &str, patch: &str) -> Result<String, String> {
-    let patch = with_headers(path, patch);
+    let patch = recounted(&with_headers(path, patch));
     let config = ParserConfig { hunk_strategy: HunkRangeStrategy::Recount, ..ParserConfig::default() };
     let parsed = Patch::from_str_with_config(&patch, config)
         .map_err(|error| format!("the patch of `{path}` cannot be read: {error}"))?;
@@ -167,6 +178,48 @@ fn patch_text(path: &RelPath, text: &str, patch: &str) -> Result<String, String>
         ));
     }
     apply_hunks(path, text, diff)
+}
+
+/// The patch with the counts of each hunk as its lines have them. Models miscount, and a reader that believes them
+/// drops what is too much.
+fn recounted(patch: &str) -> String {
+    let lines: Vec<&str> = patch.split_inclusive('\n').collect();
+    let mut out = String::with_capacity(patch.len());
+    for (at, line) in lines.iter().enumerate() {
+        match hunk_starts(line) {
+            Some((old, new)) => {
+                let body: Vec<&str> =
+                    lines[at + 1..].iter().copied().take_while(|line| in_hunk(line)).collect();
+                // The last line of an answer may be empty because its text ends there.
+                let body = if at + 1 + body.len() == lines.len() { without_end(&body) } else { &body };
+                let count = |sign: char| body.iter().filter(|line| line.starts_with(sign)).count();
+                let both = body.len() - count('+') - count('-') - count('\\');
+                let (removed, added) = (both + count('-'), both + count('+'));
+                out.push_str(&format!("@@ -{old},{removed} +{new},{added} @@\n"));
+            }
+            None => out.push_str(line),
+        }
+    }
+    out
+}
+
+fn without_end<'a>(body: &'a [&'a str]) -> &'a [&'a str] {
+    let blank = body.iter().rev().take_while(|line| line.trim_end_matches(['\r', '\n']).is_empty()).count();
+    &body[..body.len() - blank]
+}
+
+/// Whether a line belongs to the hunk above it. An empty one is a line of context whose space was lost.
+fn in_hunk(line: &str) -> bool {
+    matches!(line.chars().next(), Some(' ' | '+' | '-' | '\\' | '\n' | '\r'))
+}
+
+/// Where a hunk begins in the old and the new file, if the line is its header.
+fn hunk_starts(line: &str) -> Option<(u64, u64)> {
+    let ranges = line.strip_prefix("@@ -")?;
+    let (ranges, _) = ranges.split_once(" @@")?;
+    let (old, new) = ranges.split_once(" +")?;
+    let start = |range: &str| range.split(',').next()?.trim().parse().ok();
+    Some((start(old)?, start(new)?))
 }
 
 fn hunk_headers(patch: &str) -> usize {

@@ -303,3 +303,71 @@ fn a_module_that_the_ignore_rules_keep_out_is_named_before_anything_is_asked() {
     world.agent("add a mul function").expect(6).warns("calc/_version.py");
     assert_eq!(world.server().requests().len(), 0);
 }
+
+#[test]
+fn a_stub_that_no_test_reaches_is_not_kept() {
+    let stubs = [
+        (Language::Python, "def sub(a, b):\n    raise NotImplementedError\n"),
+        (Language::Rust, "pub fn sub(_: i64, _: i64) -> i64 {\n    todo!()\n}\n"),
+    ];
+    for (language, stub) in stubs {
+        let world = World::of(language);
+        let lib = format!("{}\n\n{stub}", world.read(language.lib()));
+        let world =
+            world.serve(scripted(plan_of(&[language.lib()], "code"), bundle(&[write(language.lib(), &lib)])));
+        let before = world.files();
+        let ran = world.agent("add a sub function");
+        refused(&world, &before, ran, "stands in for code that is still to be written");
+    }
+}
+
+#[test]
+fn a_patch_is_taken_as_its_lines_are_whatever_its_header_counts() {
+    let patches = [
+        (
+            "@@ -1,2 +1,3 @@\n def add(a, b):\n     return a + b\n+\n+\n+def one():\n+    return 1\n+\n+\n+def two():\n+    return 2\n",
+            "def add(a, b):\n    return a + b\n\n\ndef one():\n    return 1\n\n\ndef two():\n    return 2\n",
+        ),
+        (
+            "@@ -1,1 +1,9 @@\n def add(a, b):\n-    return a + b\n+    total = a + b\n+    return total\n",
+            "def add(a, b):\n    total = a + b\n    return total\n",
+        ),
+    ];
+    for (patch, expected) in patches {
+        let answer = bundle(&[json!({"operation": "diff", "path": "calc/__init__.py", "patch": patch})]);
+        let world = World::python().serve(scripted(plan_of(&["calc/__init__.py"], "code"), answer));
+        world.agent("say it another way").expect(0);
+        assert_eq!(world.read("calc/__init__.py"), expected);
+    }
+}
+
+#[test]
+fn a_file_with_crlf_keeps_it_through_a_short_edit_and_a_whole_write() {
+    let world = World::python();
+    world.write("calc/__init__.py", "def add(a, b):\r\n    return a + b\r\n");
+    world.write("calc/more.py", "X = 1\r\nY = 2\r\n");
+    let answer = bundle(&[
+        edit("calc/__init__.py", "    return a + b", "    total = a + b\n    return total"),
+        write("calc/more.py", "X = 1\nY = 2\nZ = 3\n"),
+    ]);
+    let plan = plan_of(&["calc/__init__.py", "calc/more.py"], "code");
+    let world = world.serve(scripted(plan, answer));
+    world.agent("name the sum").expect(0);
+    assert_eq!(world.read("calc/__init__.py"), "def add(a, b):\r\n    total = a + b\r\n    return total\r\n");
+    assert_eq!(world.read("calc/more.py"), "X = 1\r\nY = 2\r\nZ = 3\r\n");
+}
+
+#[test]
+fn cases_of_a_test_with_parameters_are_known_by_their_function() {
+    let table = "import pytest\n\nfrom calc import add\n\n\n@pytest.mark.parametrize('a, sum', [(1, 2), (2, 3)])\ndef test_one_more(a, sum):\n    assert add(a, 1) == sum\n";
+    let world = World::python();
+    world.write("tests/test_calc.py", table);
+    world.git();
+    let answer = bundle(&[
+        write("calc/__init__.py", "def add(a, b):\n    return a + b + 1\n"),
+        write("tests/test_calc.py", &table.replace("(1, 2), (2, 3)", "(1, 3), (2, 4)")),
+    ]);
+    let plan = plan_of(&["calc/__init__.py", "tests/test_calc.py"], "unit_test");
+    let world = world.serve(scripted(plan, answer));
+    world.agent("let add count one more, and the tests with it").expect(0).says("tests_changed=1");
+}

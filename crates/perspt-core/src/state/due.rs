@@ -206,13 +206,14 @@ impl SessionState {
                 Category::TopologyMismatch,
                 "files of this node kept changing while it was worked on: run again when they are settled",
             ),
-            (_, Some(RetryClass::Malformed | RetryClass::Retarget)) => (
+            // Where something was measured, what the tools found is what stands in the way.
+            (_, Some(RetryClass::Malformed | RetryClass::Retarget)) if node.best.is_none() => (
                 Category::ModelCapability,
                 "the model did not answer in the form asked for: try another model with `--model`",
             ),
-            (_, Some(RetryClass::Correction | RetryClass::Replan) | None) => (
+            (_, Some(_) | None) => (
                 Category::ImplementationError,
-                "read the residuals above, make the task smaller or more exact, or try another model",
+                "read the residuals: name in the task what may change, make it smaller or more exact, or try another model",
             ),
         };
         let best = node.best.as_ref();

@@ -19,6 +19,7 @@ mod settings;
 mod stages;
 mod stdlib;
 mod structure;
+mod stubs;
 mod syntax;
 mod unittest;
 

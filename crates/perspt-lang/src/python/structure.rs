@@ -8,13 +8,17 @@ use perspt_core::tree::Change;
 
 use super::items::{self, Found};
 use super::settings::Settings;
+use super::stubs;
 use super::{
     decides_evidence, doctests, ini, is_test_material, is_test_name, is_test_source, packages, roots, stdlib,
 };
 use crate::plugin::{Files, Touch};
 use crate::shared::examples::{self, Example};
+use crate::shared::stubs::new_stubs;
 use crate::shared::toml;
-use crate::shared::touch::{changed_test_file, compared, evidence_changed, forbidden_patterns, vanished};
+use crate::shared::touch::{
+    HoldsTests, changed_test_file, compared, evidence_changed, forbidden_patterns, vanished,
+};
 
 /// Words of a task that name pytest's settings, not pytest itself.
 const SETTINGS: [&str; 9] = [
@@ -50,7 +54,8 @@ pub(crate) fn structure(touch: &Touch<'_>) -> Vec<Residual> {
         let runs_first = packages::runs_otherwise(touch, path, &is_test_name);
         let is_material = is_test_material(path) || names.hold(path);
         if is_material && !decides_evidence(path) && !runs_first {
-            residuals.extend(changed_test_file(touch, change, "py"));
+            let holds_tests = HoldsTests::of(&found(touch.base, path).tests);
+            residuals.extend(changed_test_file(touch, change, "py", holds_tests));
         }
         if is_test_source(path) || names.hold(path) {
             let (old, new) = (found(touch.base, path), found(touch.candidate, path));
@@ -60,6 +65,9 @@ pub(crate) fn structure(touch: &Touch<'_>) -> Vec<Residual> {
             }
             before.insert(path.clone(), old.tests);
             after.insert(path.clone(), new.tests);
+        }
+        if path.extension() == Some("py") && !is_material {
+            residuals.extend(new_stubs(touch, path, stubs::find));
         }
         residuals.extend(evidence(touch, change, &shadows));
         if runs_first {

@@ -19,6 +19,7 @@ mod sections;
 mod stages;
 mod stderr;
 mod structure;
+mod stubs;
 
 use perspt_core::path::RelPath;
 use perspt_core::reading::{Reading, StageKind};

@@ -7,12 +7,14 @@ use perspt_core::residual::Residual;
 use perspt_core::tree::Change;
 
 use super::items::{self, Found};
+use super::stubs;
 use super::{docs, guard, is_test_material, macros, manifest};
 use crate::plugin::{Files, Touch};
 use crate::shared::examples;
+use crate::shared::stubs::new_stubs;
 use crate::shared::touch::{
-    Deleted, changed_test_file, compared, error, evidence_changed, forbidden_patterns, is_own, not_its_test,
-    vanished,
+    Deleted, HoldsTests, changed_test_file, compared, error, evidence_changed, forbidden_patterns, is_own,
+    not_its_test, vanished,
 };
 
 /// Words of a task that name what a whole file decides, by the file's name or a part of it.
@@ -36,7 +38,8 @@ pub(crate) fn structure(touch: &Touch<'_>) -> Vec<Residual> {
     for change in &changes {
         let path = &change.path;
         if is_test_material(path) {
-            residuals.extend(changed_test_file(touch, change, "rs"));
+            let holds_tests = HoldsTests::of(&found(touch.base, path).tests);
+            residuals.extend(changed_test_file(touch, change, "rs", holds_tests));
         }
         if path.extension() == Some("rs") {
             let old = found(touch.base, path);
@@ -44,6 +47,7 @@ pub(crate) fn structure(touch: &Touch<'_>) -> Vec<Residual> {
             residuals.extend(source(touch, change, &old, &new));
             before.insert(path.clone(), old.tests);
             after.insert(path.clone(), new.tests);
+            residuals.extend(new_stubs(touch, path, stubs::find));
         }
         residuals.extend(evidence(touch, change));
     }

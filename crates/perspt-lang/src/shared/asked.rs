@@ -70,6 +70,9 @@ const WRAPPED: usize = 60;
 const CHANGES: [&str; 10] =
     ["updat", "rewrit", "chang", "adapt", "adjust", "replac", "modif", "revis", "rework", "migrat"];
 
+/// Words for what is not to stay as it is.
+const WRONG: [&str; 6] = ["wrong", "incorrect", "outdated", "obsolete", "mistaken", "stale"];
+
 /// Words for tests and what they expect.
 const TESTS: [&str; 7] = ["test", "tests", "expectation", "expectations", "assertion", "assertions", "suite"];
 
@@ -107,6 +110,7 @@ pub fn asks_to_change(task: &str, test: &str, file: &str) -> bool {
     asks_for(task, &[test, file]) || clauses(&lower).iter().any(|clause| changes_tests(clause))
 }
 
+/// Whether a clause asks for another text of tests, or says that they are wrong.
 fn changes_tests(clause: &str) -> bool {
     let words: Vec<&str> =
         clause.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
@@ -115,9 +119,14 @@ fn changes_tests(clause: &str) -> bool {
         // A few words may stand between: `update all the outdated tests`.
         words.iter().skip(at + 1).take(4).any(|word| TESTS.contains(word))
     });
+    let wrong = words.iter().enumerate().filter(|(_, word)| TESTS.contains(word)).any(|(at, _)| {
+        let said: Vec<&str> = words.iter().skip(at + 1).take(4).copied().collect();
+        let of_it = ["is", "are", "expects", "expect"].contains(&said.first().copied().unwrap_or_default());
+        of_it && said.iter().any(|word| WRONG.contains(word))
+    });
     // What is said of the last such word tells whether it is asked for.
     let places = TESTS.iter().flat_map(|word| places(clause, word));
-    named && places.max().is_some_and(|at| !forbidden(&clause[..at], &clause[at..]))
+    (named || wrong) && places.max().is_some_and(|at| !forbidden(&clause[..at], &clause[at..]))
 }
 
 /// Where a word stands in a text; letters, digits and underscores beside it make it part of another word.

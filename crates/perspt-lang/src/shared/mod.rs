@@ -5,6 +5,7 @@ pub(crate) mod examples;
 pub(crate) mod glob;
 pub(crate) mod report;
 pub(crate) mod step;
+pub(crate) mod stubs;
 pub(crate) mod toml;
 pub(crate) mod touch;
 pub(crate) mod weigh;

@@ -183,7 +183,12 @@ pub(crate) fn vanished(
 
 /// A change of a file that was there and holds tests, or what tests compare with. `source` is the extension of the
 /// files whose tests are compared one by one.
-pub(crate) fn changed_test_file(touch: &Touch<'_>, change: &Change, source: &str) -> Option<Residual> {
+pub(crate) fn changed_test_file(
+    touch: &Touch<'_>,
+    change: &Change,
+    source: &str,
+    holds_tests: HoldsTests,
+) -> Option<Residual> {
     change.before?;
     if is_own(touch, &change.path) {
         return None;
@@ -193,9 +198,28 @@ pub(crate) fn changed_test_file(touch: &Touch<'_>, change: &Change, source: &str
         return Some(not_its_test(&change.path, "an existing test file", deleted));
     }
     let is_data = change.path.extension() != Some(source);
-    is_data.then(|| {
-        shown("test-changed", &change.path, "what existing tests compare with was changed".to_owned())
-    })
+    let what = match (is_data, holds_tests) {
+        (true, _) => "what existing tests compare with was changed",
+        (false, HoldsTests::No) => "what existing tests call was changed",
+        (false, HoldsTests::Yes) => return None,
+    };
+    Some(shown("test-changed", &change.path, what.to_owned()))
+}
+
+/// Whether a source file had tests of its own, which are compared one by one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum HoldsTests {
+    /// It had.
+    Yes,
+    /// It is a helper of tests.
+    No,
+}
+
+impl HoldsTests {
+    /// By the tests that were found in it.
+    pub fn of(tests: &TestItems) -> HoldsTests {
+        if tests.is_empty() { HoldsTests::No } else { HoldsTests::Yes }
+    }
 }
 
 /// The charge against a node that is not a test node for an existing test it changed or deleted.

@@ -69,12 +69,15 @@ fn a_task_that_speaks_of_changing_tests_asks_for_it_and_one_that_wants_them_to_p
         "Update the tests to the new rounding",
         "rewrite all the outdated tests",
         "adapt expectations to the new format",
+        "The failing test expects the wrong value, fix the test",
+        "the tests are outdated",
     ] {
         assert!(asks(task), "{task}");
     }
     for task in [
         "fix add",
         "make the failing tests pass",
+        "tests fail because add returns the wrong value",
         "fix the failing test",
         "do not change the tests, fix add",
         "fix add without changing any tests",

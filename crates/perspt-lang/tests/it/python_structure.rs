@@ -310,3 +310,39 @@ fn examples_in_documentation_are_tests_where_pytest_tries_them_out() {
         assert_eq!(found.len(), usize::from(is_tested), "{options}");
     }
 }
+
+#[test]
+fn a_function_that_only_stands_in_for_one_is_charged_unless_it_was_there_or_was_asked_for() {
+    let old = "def old():\n    pass\n\n\n";
+    for stub in [
+        "def new(a: int, b: int):\n    pass\n",
+        "def new(a) -> int: ...\n",
+        "async def new():\n    \"\"\"Says much.\n\n    And more.\n    \"\"\"\n    # later\n    raise NotImplementedError(\"later\")\n",
+        "def new(\n    a: int,\n    b: int,\n) -> int:\n    'doc'\n    ...\n",
+    ] {
+        assert_eq!(after(TaskType::Code, "demo.py", &format!("x = 1\n{stub}")), ["stub demo.py"], "{stub}");
+        let (base, next) = (base().with("demo.py", old), base().with("demo.py", &format!("{old}{stub}")));
+        let found =
+            |task: &str| charged(&touched(python(), &base, &next, &node(TaskType::Code, &["demo.py"]), task));
+        assert_eq!(found("add new"), ["stub demo.py"], "only the new one: {stub}");
+        assert_eq!(found("add a stub of new"), NONE, "{stub}");
+    }
+    for code in [
+        "def new(a):\n    return a\n",
+        "def new(a): return {'a': 1}\n",
+        "def new():\n    with open('x') as f:\n        pass\n",
+        "class Base:\n    def new(self):\n        raise NotImplementedError\n",
+        "@overload\ndef new(a: int) -> int: ...\n",
+    ] {
+        assert_eq!(after(TaskType::Code, "demo.py", code), NONE, "{code}");
+    }
+}
+
+#[test]
+fn a_helper_of_tests_that_a_test_node_changes_is_counted() {
+    let before = base().with("tests/helpers.py", "def same(a, b):\n    assert a == b\n");
+    let after = before.with("tests/helpers.py", "def same(a, b):\n    return a == b\n");
+    let node = node(TaskType::UnitTest, &["tests/helpers.py"]);
+    let residuals = touched(python(), &before, &after, &node, "");
+    assert!(residuals.iter().any(|residual| residual.class == "test-changed"), "{residuals:?}");
+}

@@ -476,3 +476,19 @@ fn examples_are_seen_however_documentation_is_written_and_only_where_rustdoc_loo
         );
     }
 }
+
+#[test]
+fn a_macro_that_stands_in_for_code_is_charged_unless_it_was_there_or_was_asked_for() {
+    let stub = format!("{LIB}\npub fn new() -> u32 {{\n    todo!()\n}}\n");
+    assert_eq!(after(TaskType::Code, "src/lib.rs", &stub), ["stub src/lib.rs"]);
+    assert_eq!(
+        after(TaskType::Code, "src/lib.rs", &stub.replace("todo!()", "unimplemented!(\"x\")")),
+        ["stub src/lib.rs"]
+    );
+    assert_eq!(after(TaskType::Code, "src/lib.rs", &stub.replace("todo!()", "1 // todo!()")), NONE);
+    let (before, next) =
+        (base().with("src/lib.rs", &stub), base().with("src/lib.rs", &format!("{stub}\npub fn b() {{}}\n")));
+    let lib = node(TaskType::Code, &["src/lib.rs"]);
+    assert_eq!(charged(&touched(rust(), &before, &next, &lib, "add b")), NONE);
+    assert_eq!(charged(&touched(rust(), &base(), &before, &lib, "add a placeholder for new")), NONE);
+}
