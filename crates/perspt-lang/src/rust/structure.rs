@@ -44,7 +44,9 @@ pub(crate) fn structure(touch: &Touch<'_>) -> Vec<Residual> {
         if path.extension() == Some("rs") {
             let old = found(touch.base, path);
             let new = found(touch.candidate, path);
-            residuals.extend(source(touch, change, &old, &new));
+            if !moved(touch, change, &old, &changes) {
+                residuals.extend(source(touch, change, &old, &new));
+            }
             before.insert(path.clone(), old.tests);
             after.insert(path.clone(), new.tests);
             residuals.extend(new_stubs(touch, path, stubs::find));
@@ -69,6 +71,24 @@ fn documentation(touch: &Touch<'_>, sources: &[&RelPath]) -> Vec<Residual> {
 
 fn found(files: &dyn Files, path: &RelPath) -> Found {
     files.text(path).map(|text| items::find(&text)).unwrap_or_default()
+}
+
+/// Whether a file is gone and a new one has all its test items as they were: the runner says whether they still
+/// run under their names.
+fn moved(touch: &Touch<'_>, change: &Change, old: &Found, changes: &[Change]) -> bool {
+    let is_new = |other: &&Change| other.before.is_none() && other.path.extension() == Some("rs");
+    change.after.is_none()
+        && changes.iter().filter(is_new).any(|other| {
+            let new = found(touch.candidate, &other.path);
+            new.all_test == old.all_test
+                && new.file_marks <= old.file_marks
+                && guard::compare(&change.path, &old.guarded, &new.guarded).is_empty()
+                && old.tests.iter().all(|(name, test)| {
+                    new.tests
+                        .get(name)
+                        .is_some_and(|now| now.tokens == test.tokens && now.marks <= test.marks)
+                })
+        })
 }
 
 /// The tests inside a source file, and files that are test modules by their declaration.

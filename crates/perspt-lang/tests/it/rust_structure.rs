@@ -492,3 +492,15 @@ fn a_macro_that_stands_in_for_code_is_charged_unless_it_was_there_or_was_asked_f
     assert_eq!(charged(&touched(rust(), &before, &next, &lib, "add b")), NONE);
     assert_eq!(charged(&touched(rust(), &base(), &before, &lib, "add a placeholder for new")), NONE);
 }
+
+#[test]
+fn a_code_node_may_move_a_file_with_its_tests_as_they_are() {
+    let refactor = node(TaskType::Refactor, &["src/lib.rs", "src/shapes.rs", "src/shapes/mod.rs"]);
+    let before = base().with("src/shapes.rs", LIB);
+    let moved =
+        before.without("src/shapes.rs").with("src/shapes/mod.rs", &LIB.replace("{ a + b }", "{ b + a }"));
+    assert_eq!(charged(&touched(rust(), &before, &moved, &refactor, "make shapes a folder")), NONE);
+    let weaker = moved.with("src/shapes/mod.rs", &LIB.replace("assert_eq!(add(1, 2), 3);", ""));
+    let found = charged(&touched(rust(), &before, &weaker, &refactor, "make shapes a folder"));
+    assert_eq!(found, ["test-deleted src/shapes.rs"]);
+}

@@ -1,13 +1,18 @@
 //! The user works in the same folder meanwhile, and folders are not always tidy.
 
-use std::sync::Arc;
+use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
-use perspt_core::event::{Category, EscalateReason};
+use perspt_core::effect::Effect;
+use perspt_core::event::{Category, EscalateReason, Event, KeptPlace};
 use perspt_core::ids::NodeId;
 use perspt_core::outcome::Outcome;
 use perspt_core::state::SessionState;
+use perspt_store::RealDisk;
+use perspt_testkit::disk::{Op, Watched};
 use perspt_testkit::home::Shape;
+use perspt_testkit::server::Table;
 use perspt_testkit::session::Point;
 
 use crate::support::{PROJECT, THREE, World, answers, bundle, delete, edit, one_node, rename, three, write};
@@ -250,4 +255,80 @@ fn git(world: &World, arguments: &[&str]) {
         .output()
         .unwrap();
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+}
+
+/// The bytes that the log says were kept, by path.
+fn kept(world: &World) -> Vec<(String, Vec<u8>)> {
+    let blobs = world.rig.home.blobs(world.rig.id()).unwrap();
+    let events = world.rig.events().into_iter();
+    events
+        .filter_map(|(_, event)| match event {
+            Event::BytesKept { path, place: KeptPlace::Blob(blob) } => {
+                Some((path.to_string(), blobs.get(blob).unwrap()))
+            }
+            _ => None,
+        })
+        .collect()
+}
+
+fn two_and_three() -> Table {
+    let answer = bundle(&[
+        write("lib/two.toy", "let two = 2\nlet three = 3\n"),
+        write("tests/three.toy", "use lib/two\ntest three: three == 3\n"),
+    ]);
+    let both = [("actuator.generate", 1, answer.clone()), ("actuator.generate", 2, answer)];
+    answers(one_node(&["lib/two.toy", "tests/three.toy"]), &both)
+}
+
+#[test]
+fn what_a_program_writes_to_a_file_it_holds_open_while_it_is_replaced_is_kept_and_told() {
+    let mut world = World::new(PROJECT, two_and_three());
+    let file = world.place.work().join("lib/two.toy");
+    let held = Mutex::new(None);
+    world.rig.watch = Arc::new(move |point: &Point<'_>| match point {
+        Point::BeforeAct(wanted) if matches!(wanted.effect, Effect::Publish { .. }) => {
+            *held.lock().unwrap() = Some(std::fs::File::options().append(true).open(&file).unwrap());
+        }
+        Point::BeforeTold(Event::EffectEnded { .. }) => {
+            let held = held.lock().unwrap().take();
+            held.unwrap().write_all(b"written late\n").unwrap();
+        }
+        _ => {}
+    });
+    assert_eq!(outcome(&world.begin()), Outcome::Success);
+    let kept = kept(&world);
+    assert_eq!(kept.len(), 1);
+    assert_eq!(kept[0].0, "lib/two.toy");
+    assert!(kept[0].1.ends_with(b"written late\n"));
+}
+
+#[test]
+fn an_edit_that_a_newer_one_drives_out_while_a_publication_is_taken_back_is_kept_and_told() {
+    let mut told = 0;
+    for second in 1..=12 {
+        let mut world = World::new(PROJECT, two_and_three());
+        let disk = Watched::new(Arc::new(RealDisk), &[]);
+        let file = world.place.work().join("lib/two.toy");
+        let mut since = None;
+        disk.before_each(move |call| {
+            if call.op == Op::Exchange && call.path.ends_with("lib/two.toy") && since.is_none() {
+                std::fs::write(&file, "let two = 2\nlet older = 1\n").unwrap();
+                since = Some(call.number);
+            }
+            if since.is_some_and(|first| call.number == first + second) {
+                std::fs::write(file.with_extension("new"), "let two = 2\nlet newer = 1\n").unwrap();
+                std::fs::rename(file.with_extension("new"), &file).unwrap();
+            }
+        });
+        world.rig.home = world.place.home_on(Arc::new(disk));
+        let _ = world.rig.begin().unwrap();
+        for (path, bytes) in kept(&world) {
+            assert_eq!(
+                (path.as_str(), bytes.as_slice()),
+                ("lib/two.toy", &b"let two = 2\nlet older = 1\n"[..])
+            );
+            told += 1;
+        }
+    }
+    assert!(told > 0, "no edit came between an exchange and its undoing");
 }
