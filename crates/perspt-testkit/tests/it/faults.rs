@@ -3,7 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use perspt_core::ids::TreeId;
+use perspt_agent::open;
+use perspt_agent::ports::Unseen;
+use perspt_core::event::SessionStarted;
+use perspt_core::ids::{Millis, SessionId, TreeId};
 use perspt_core::outcome::Outcome;
 use perspt_store::{RealDisk, publish, verify};
 use perspt_testkit::disk::{Fault, Watched};
@@ -122,4 +125,32 @@ fn a_publication_that_fails_half_way_is_made_whole_by_the_resume() {
         world.rig.watch = Arc::new(|_: &Point<'_>| {});
         comes_right(&world, &reference, &format!("step {step} of publishing"));
     }
+}
+
+/// The same, and nobody resumes: another session begins in that workspace.
+#[test]
+fn what_one_session_left_half_published_is_made_whole_before_another_begins() {
+    let reference = undisturbed();
+    let mut left = 0;
+    for step in (1..40).step_by(3) {
+        let (mut world, disk) = world();
+        let failing = disk.clone();
+        world.rig.watch = Arc::new(move |point: &Point<'_>| match point {
+            Point::BeforeAct(_) if point.before_publish("one") => failing.reset(&[Fault::Stop(step)]),
+            Point::AfterAct(..) => failing.reset(&[]),
+            _ => {}
+        });
+        world.begin();
+        let (home, work) = (&world.rig.home, world.place.work());
+        if publish::pending(home, &work).unwrap().is_none() {
+            continue;
+        }
+        left += 1;
+        let started = SessionStarted { session: SessionId::from("another"), ..world.rig.started.clone() };
+        let opened = open::begin(home, Millis(0), started, &mut Unseen).unwrap();
+        assert!(publish::pending(home, &work).unwrap().is_none(), "step {step}");
+        assert_eq!(world.place.picture(), reference.files, "step {step}");
+        drop(opened);
+    }
+    assert!(left > 3, "half published {left} times");
 }
