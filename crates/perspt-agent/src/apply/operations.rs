@@ -185,24 +185,27 @@ fn patch_text(path: &RelPath, text: &str, patch: &str) -> Result<String, String>
 fn recounted(patch: &str) -> String {
     let lines: Vec<&str> = patch.split_inclusive('\n').collect();
     let mut out = String::with_capacity(patch.len());
-    for (at, line) in lines.iter().enumerate() {
-        match hunk_starts(line) {
-            Some((old, new)) => {
-                let body: Vec<&str> =
-                    lines[at + 1..].iter().copied().take_while(|line| in_hunk(line)).collect();
-                // The last line of an answer may be empty because its text ends there.
-                let body = if at + 1 + body.len() == lines.len() { without_end(&body) } else { &body };
-                let count = |sign: char| body.iter().filter(|line| line.starts_with(sign)).count();
-                let both = body.len() - count('+') - count('-') - count('\\');
-                let (removed, added) = (both + count('-'), both + count('+'));
-                out.push_str(&format!("@@ -{old},{removed} +{new},{added} @@\n"));
-            }
-            None => out.push_str(line),
-        }
+    let mut at = 0;
+    while let Some(line) = lines.get(at) {
+        at += 1;
+        let Some((old, new)) = hunk_starts(line) else {
+            out.push_str(line);
+            continue;
+        };
+        let taken = lines[at..].iter().take_while(|line| in_hunk(line)).count();
+        let body = without_end(&lines[at..at + taken]);
+        let count = |sign: char| body.iter().filter(|line| line.starts_with(sign)).count();
+        let both = body.len() - count('+') - count('-') - count('\\');
+        let (removed, added) = (both + count('-'), both + count('+'));
+        out.push_str(&format!("@@ -{old},{removed} +{new},{added} @@\n"));
+        out.extend(body.iter().copied());
+        at += taken;
     }
     out
 }
 
+/// A hunk without the empty lines at its end: they stand between it and the next, and where they are context, a
+/// hunk can do without its last.
 fn without_end<'a>(body: &'a [&'a str]) -> &'a [&'a str] {
     let blank = body.iter().rev().take_while(|line| line.trim_end_matches(['\r', '\n']).is_empty()).count();
     &body[..body.len() - blank]

@@ -328,6 +328,11 @@ fn a_patch_is_taken_as_its_lines_are_whatever_its_header_counts() {
             "@@ -1,2 +1,3 @@\n def add(a, b):\n     return a + b\n+\n+\n+def one():\n+    return 1\n+\n+\n+def two():\n+    return 2\n",
             "def add(a, b):\n    return a + b\n\n\ndef one():\n    return 1\n\n\ndef two():\n    return 2\n",
         ),
+        // Two hunks, miscounted, with an empty line between and after them.
+        (
+            "@@ -1,1 +1,1 @@\n-def add(a, b):\n+def add(a, b=0):\n\n@@ -2,1 +2,9 @@\n-    return a + b\n+    total = a + b\n+    return total\n\n",
+            "def add(a, b=0):\n    total = a + b\n    return total\n",
+        ),
         (
             "@@ -1,1 +1,9 @@\n def add(a, b):\n-    return a + b\n+    total = a + b\n+    return total\n",
             "def add(a, b):\n    total = a + b\n    return total\n",
