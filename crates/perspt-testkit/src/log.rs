@@ -52,12 +52,6 @@ impl LogBuilder {
         &self.state
     }
 
-    /// Appends a record of another schema, with any content.
-    pub fn add_raw(&mut self, schema: u32, event: &serde_json::Value) -> Stamp {
-        self.at = self.at.plus(1000);
-        self.writer.append(self.at, schema, event).expect("an append")
-    }
-
     /// The fold of everything so far.
     pub fn state(&self) -> &SessionState {
         &self.state

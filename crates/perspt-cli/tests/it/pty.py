@@ -1,11 +1,17 @@
 # Runs a program at a terminal of its own; types the first argument once it asks; prints what it showed.
+# One that hangs is ended in the end, so that its test fails instead of waiting for ever.
 import os
 import pty
+import signal
 import sys
+
+HANGS = 900
 
 pid, fd = pty.fork()
 if pid == 0:
     os.execv(sys.argv[2], sys.argv[2:])
+signal.signal(signal.SIGALRM, lambda *_: os.kill(pid, signal.SIGKILL))
+signal.alarm(HANGS)
 seen = b""
 asked = False
 while True:

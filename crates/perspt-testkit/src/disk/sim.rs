@@ -67,11 +67,6 @@ impl SimDisk {
         }
     }
 
-    /// New files and folders belong to this user and group from now on.
-    pub fn set_user(&self, uid: u32, gid: u32) {
-        self.world().owner = (uid, gid);
-    }
-
     /// Makes a folder and those above it, as a user would.
     pub fn make_folders(&self, path: &str) {
         let mut folder: Arc<dyn Dir> = Arc::new(self.handle(ROOT));
@@ -96,13 +91,6 @@ impl SimDisk {
             let _ = world.write(file, Write::Length(0));
             let _ = world.write(file, Write::At(0, bytes.to_vec()));
         }
-    }
-
-    /// Makes a link.
-    pub fn put_link(&self, path: &str, text: &[u8]) {
-        let mut world = self.world();
-        let link = world.add(Body::Link(text.to_vec()), 0o777);
-        self.enter(world, path, Some(link));
     }
 
     /// Removes an entry.

@@ -104,18 +104,22 @@ fn a_disk_that_is_full_for_a_moment_ends_the_session_and_a_resume_goes_on() {
     }
 }
 
+/// From this step of publishing on everything fails, until the publication is over.
+fn fails_while_publishing(world: &mut World, disk: Watched, step: u64) {
+    world.rig.watch = Arc::new(move |point: &Point<'_>| match point {
+        Point::BeforeAct(_) if point.before_publish("one") => disk.reset(&[Fault::Stop(step)]),
+        Point::AfterAct(..) => disk.reset(&[]),
+        _ => {}
+    });
+}
+
 /// Publishing fails half way and cannot be taken back either; then the log can be written again.
 #[test]
 fn a_publication_that_fails_half_way_is_made_whole_by_the_resume() {
     let reference = undisturbed();
     for step in 1..40 {
         let (mut world, disk) = world();
-        let failing = disk.clone();
-        world.rig.watch = Arc::new(move |point: &Point<'_>| match point {
-            Point::BeforeAct(_) if point.before_publish("one") => failing.reset(&[Fault::Stop(step)]),
-            Point::AfterAct(..) => failing.reset(&[]),
-            _ => {}
-        });
+        fails_while_publishing(&mut world, disk, step);
         let end = world.begin().end.unwrap();
         if end.outcome == Outcome::Success {
             assert!(step > 20, "a publication has more than {step} steps");
@@ -134,12 +138,7 @@ fn what_one_session_left_half_published_is_made_whole_before_another_begins() {
     let mut left = 0;
     for step in (1..40).step_by(3) {
         let (mut world, disk) = world();
-        let failing = disk.clone();
-        world.rig.watch = Arc::new(move |point: &Point<'_>| match point {
-            Point::BeforeAct(_) if point.before_publish("one") => failing.reset(&[Fault::Stop(step)]),
-            Point::AfterAct(..) => failing.reset(&[]),
-            _ => {}
-        });
+        fails_while_publishing(&mut world, disk, step);
         world.begin();
         let (home, work) = (&world.rig.home, world.place.work());
         if publish::pending(home, &work).unwrap().is_none() {
