@@ -12,7 +12,7 @@ use perspt_core::event::{SessionStarted, Trouble};
 use perspt_core::ids::SessionId;
 use perspt_core::state::SessionState;
 use perspt_lang::plugin::Machine;
-use perspt_model::{Key, Model, OpenAi, OpenAiConfig, Recorded};
+use perspt_model::{Key, Model, OpenAi, OpenAiConfig, Recorded, shown_url};
 use perspt_sandbox::Runner;
 use perspt_store::{Home, RealDisk};
 
@@ -145,9 +145,15 @@ pub fn environment() -> BTreeMap<String, String> {
     env
 }
 
-/// Makes the model a session names.
-pub fn model_maker() -> ModelMaker {
-    Box::new(|meta: &SessionStarted| make_model(&meta.model, meta.base_url.as_deref()))
+/// Makes the model a session names. Its log has the address without credentials and query; like the key, they
+/// come from the configuration, where that means the same endpoint.
+fn model_maker(config: &Config) -> Result<ModelMaker, Failure> {
+    let configured = config.base_url()?.map(str::to_owned);
+    Ok(Box::new(move |meta: &SessionStarted| {
+        let logged = meta.base_url.as_deref();
+        let same = configured.as_deref().filter(|whole| Some(shown_url(whole).as_str()) == logged);
+        make_model(&meta.model, same.or(logged))
+    }))
 }
 
 /// The model of this name at this endpoint. Nothing is sent yet.
@@ -202,7 +208,7 @@ pub fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
 }
 
 /// Runs an opened session to its end, on a runtime of its own.
-pub fn drive(home: &Home, open: Open, view: &mut dyn View) -> Result<SessionState, Failure> {
+pub fn drive(home: &Home, config: &Config, open: Open, view: &mut dyn View) -> Result<SessionState, Failure> {
     let Open { mut writer, state, workspace, lease, .. } = open;
     let session = writer.session().clone();
     let runtime = runtime()?;
@@ -216,7 +222,7 @@ pub fn drive(home: &Home, open: Open, view: &mut dyn View) -> Result<SessionStat
         runner: runner()?,
         plugins: perspt_lang::plugins().to_vec(),
         env: environment(),
-        model: model_maker(),
+        model: model_maker(config)?,
         console: Arc::new(Person::default()),
     };
     let inbox = home.inbox(&session)?;

@@ -20,6 +20,8 @@ use crate::{out, wire};
 const LOOK: Duration = Duration::from_millis(100);
 /// The owner ends its processes first; after this long something is wrong with it.
 const LOOKS: u32 = 600;
+/// After this many looks the person at the terminal is told what is waited for.
+const QUIET_LOOKS: u32 = 20;
 
 /// Runs it.
 pub fn run(args: &AbortArgs) -> Result<u8, Failure> {
@@ -45,20 +47,25 @@ pub fn run(args: &AbortArgs) -> Result<u8, Failure> {
 
 /// Waits until the owner has ended the session, or is gone.
 fn wait(home: &Home, id: &SessionId, by: &str) -> Result<SessionState, Failure> {
-    for _ in 0..LOOKS {
+    let mut pid = 0;
+    for look in 0..LOOKS {
         let state = state_of(home, id)?;
         if state.end.is_some() {
             return Ok(state);
         }
-        if home.holder(id)?.is_none() {
+        let Some(holder) = home.holder(id)? else {
             return Ok(abort_dead(home, id, SystemClock.now(), by)?);
+        };
+        pid = holder.pid;
+        if look == QUIET_LOOKS {
+            out::note(&format!("process {pid} was told and has not ended the session yet; waiting for it"));
         }
         std::thread::sleep(LOOK);
     }
     Err(Failure::internal(
         "the session did not end",
-        "its process holds the session and does not answer",
-        "end that process, then run `perspt abort` again",
+        format!("process {pid} holds the session and does not answer; it may be stopped"),
+        "let it go on (`fg`, or `kill -CONT`) or end it, then run `perspt abort` again",
     ))
 }
 

@@ -79,9 +79,9 @@ pub fn start(
         program: format!("perspt {}", env!("CARGO_PKG_VERSION")),
     };
     // Whether the model can be asked is found out again when it is; here nothing has been created or measured yet.
-    wire::make_model(model, started.base_url.as_deref()).map_err(AgentError::NotReady)?;
+    wire::make_model(model, config.base_url()?).map_err(AgentError::NotReady)?;
     let mut shown = Shown::new(json);
     let open = begin(home, SystemClock.now(), started, shown.view())?;
-    let state = wire::drive(home, open, shown.view())?;
+    let state = wire::drive(home, config, open, shown.view())?;
     Ok(exit_code(&state))
 }

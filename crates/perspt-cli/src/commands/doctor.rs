@@ -36,14 +36,14 @@ pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {
     };
     out::line(&format!("sandbox    {level}"));
     confinement.missing.iter().for_each(|missing| out::line(&format!("           not stopped: {missing}")));
-    let model = config.text("model");
-    let endpoint = if config.is_set("base_url") || config.has_key {
-        "configured"
-    } else {
-        "not configured: set OPENAI_API_KEY or OPENAI_BASE_URL"
+    let model = config.model()?;
+    let endpoint = match wire::make_model(model, config.base_url()?) {
+        Ok(_) => "configured, not asked".to_owned(),
+        Err(trouble) => format!("cannot be asked: {}; {}", out::plain(&trouble.why), trouble.todo),
     };
     out::line(&format!(
-        "model      {model} at {} ({endpoint})",
+        "model      {} at {} ({endpoint})",
+        out::plain(model),
         perspt_model::shown_url(config.text("base_url"))
     ));
     let timeout = Duration::from_millis(settings.probe_timeout_ms);

@@ -58,7 +58,7 @@ pub fn run(args: &ResumeArgs) -> Result<u8, Failure> {
             cut.kept_as.display()
         ));
     }
-    let state = wire::drive(&home, open, shown.view())?;
+    let state = wire::drive(&home, &config, open, shown.view())?;
     Ok(exit_code(&state))
 }
 

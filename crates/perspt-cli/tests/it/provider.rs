@@ -77,6 +77,33 @@ fn stopping_at_the_output_limit_is_not_an_answer() {
 }
 
 #[test]
+fn an_endpoint_keeps_its_query_and_its_password_and_the_log_has_neither() {
+    let mut world = World::of(L).serve(planned(L, |_| solution(L)));
+    let whole = format!(
+        "{}?api-version=2024-06-01",
+        world.server().base_url().replace("http://", "http://me:hidden-word@")
+    );
+    world.set("OPENAI_BASE_URL", &whole);
+    world.unset("OPENAI_API_KEY");
+    world.agent("add a mul function").expect(0).says("COMMIT node=mul");
+    for request in world.server().requests() {
+        assert!(request.target.ends_with("/chat/completions?api-version=2024-06-01"), "{}", request.target);
+        assert!(request.header("authorization").is_some_and(|value| value.starts_with("Basic ")));
+    }
+    let log = serde_json::to_string(&world.events()).unwrap();
+    assert!(!log.contains("hidden-word") && !log.contains("api-version"), "{log}");
+    world.perspt(&["doctor"]).expect(0).says("configured").never_says("hidden-word");
+}
+
+#[test]
+fn the_doctor_says_that_an_endpoint_cannot_be_asked_and_why() {
+    let mut world = World::of(L);
+    world.set("OPENAI_API_KEY", "k");
+    world.set("OPENAI_BASE_URL", "ftp://example.invalid");
+    world.perspt(&["doctor"]).expect(0).says("cannot be asked").says("http://");
+}
+
+#[test]
 fn a_provider_that_is_down_ends_with_8_and_resume_goes_on_without_buying_the_plan_again() {
     let mut world = World::of(L).serve(planned(L, |_| Reply::status(500, "down")));
     let before = world.files();
