@@ -99,6 +99,20 @@ fn abort_from_another_terminal_ends_a_running_session() {
 }
 
 #[test]
+fn abort_says_whom_it_waits_for_where_the_session_does_not_answer() {
+    let (world, gate) = held();
+    let running = world.spawn(&["agent", "-y", "add a mul function"]);
+    gate.arrivals().wait(1);
+    running.signal(Signal::STOP);
+    let mut abort = world.spawn(&["abort"]);
+    let said = abort.next_warning();
+    assert!(said.contains(&format!("process {}", running.pid().as_raw_nonzero())), "{said}");
+    running.signal(Signal::CONT);
+    abort.wait().expect(0).says("was aborted");
+    running.wait().expect(130).says("status=aborted");
+}
+
+#[test]
 fn abort_of_a_dead_session_ends_it_and_unlocks_the_workspace() {
     let (world, gate) = held();
     let running = world.spawn(&["agent", "-y", "add a mul function"]);

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -274,6 +275,13 @@ impl Running {
 
     pub fn signal(&self, signal: rustix::process::Signal) {
         rustix::process::kill_process(self.pid(), signal).unwrap();
+    }
+
+    /// The next line it writes to standard error, as soon as it is there.
+    pub fn next_warning(&mut self) -> String {
+        let errors = self.child.as_mut().unwrap().stderr.as_mut().unwrap();
+        let line = errors.bytes().map(Result::unwrap).take_while(|byte| *byte != b'\n').collect();
+        String::from_utf8(line).unwrap()
     }
 
     pub fn wait(mut self) -> Ran {
