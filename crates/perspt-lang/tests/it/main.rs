@@ -9,3 +9,4 @@ mod python_structure;
 mod rust_read;
 mod rust_structure;
 mod support;
+mod test_data;

@@ -163,38 +163,6 @@ fn forbidden_patterns_and_the_words_of_a_task() {
 }
 
 #[test]
-fn what_tests_compare_with_is_theirs_wherever_it_lies() {
-    let folders =
-        ["testdata", "test_data", "test-data", "fixtures", "golden", "goldens", "snapshots", "__snapshots__"];
-    for folder in folders {
-        for name in [format!("{folder}/a.json"), format!("src/demo/{folder}/deep/a.txt")] {
-            let base = base().with(&name, "1\n");
-            let charge =
-                |candidate: &Map, kind: TaskType| touched(python(), &base, candidate, &node(kind, &[]), "");
-            let changed = charge(&base.with(&name, "2\n"), TaskType::Code);
-            assert_eq!(charged(&changed), [format!("test-changed {name}")]);
-            let gone = charge(&base.without(&name), TaskType::Code);
-            assert_eq!(charged(&gone), [format!("test-deleted {name}")]);
-            let shown = charge(&base.with(&name, "2\n"), TaskType::UnitTest);
-            assert_eq!((charged(&shown), shown[0].class.as_str()), (vec![], "test-changed"));
-        }
-        assert_eq!(after(TaskType::Code, &format!("{folder}/new.json"), "1\n"), NONE);
-    }
-}
-
-#[test]
-fn a_source_below_a_folder_of_data_is_data_unless_it_may_be_a_module() {
-    for (folder, is_data) in [("testdata", true), ("golden", true), ("fixtures", false), ("snapshots", false)]
-    {
-        let name = format!("src/{folder}/case.py");
-        let base = base().with(&name, "");
-        let candidate = base.with(&name, "\n");
-        let found = charged(&touched(python(), &base, &candidate, &node(TaskType::Code, &[]), ""));
-        assert_eq!(found.len(), usize::from(is_data), "{name}: {found:?}");
-    }
-}
-
-#[test]
 fn a_package_of_tests_that_does_something_before_its_tests_is_charged_as_a_conftest_is() {
     let evil = "import builtins\nbuiltins.open = None\n";
     for kind in [TaskType::Code, TaskType::UnitTest] {

@@ -335,38 +335,6 @@ fn a_macro_that_takes_the_name_of_an_assertion_is_charged_unless_it_was_there() 
     assert_eq!(charge(&quieter, "rewrite the assert_eq macro"), NONE);
 }
 
-#[test]
-fn what_tests_compare_with_is_theirs_wherever_it_lies() {
-    let folders =
-        ["testdata", "test_data", "test-data", "fixtures", "golden", "goldens", "snapshots", "__snapshots__"];
-    for folder in folders {
-        for name in [format!("{folder}/a.json"), format!("src/demo/{folder}/deep/a.txt")] {
-            let base = base().with(&name, "1\n");
-            let charge =
-                |candidate: &Map, kind: TaskType| touched(rust(), &base, candidate, &node(kind, &[]), "");
-            let changed = charge(&base.with(&name, "2\n"), TaskType::Code);
-            assert_eq!(charged(&changed), [format!("test-changed {name}")]);
-            let gone = charge(&base.without(&name), TaskType::Code);
-            assert_eq!(charged(&gone), [format!("test-deleted {name}")]);
-            let shown = charge(&base.with(&name, "2\n"), TaskType::UnitTest);
-            assert_eq!((charged(&shown), shown[0].class.as_str()), (vec![], "test-changed"));
-        }
-        assert_eq!(after(TaskType::Code, &format!("{folder}/new.json"), "1\n"), NONE);
-    }
-}
-
-#[test]
-fn a_source_below_a_folder_of_data_is_data_unless_it_may_be_a_module() {
-    for (folder, is_data) in [("testdata", true), ("golden", true), ("fixtures", false), ("snapshots", false)]
-    {
-        let name = format!("src/{folder}/case.rs");
-        let base = base().with(&name, "");
-        let candidate = base.with(&name, "\n");
-        let found = charged(&touched(rust(), &base, &candidate, &node(TaskType::Code, &[]), ""));
-        assert_eq!(found.len(), usize::from(is_data), "{name}: {found:?}");
-    }
-}
-
 const DOCUMENTED: &str = "//! A crate.\n//!\n//! ```\n//! assert_eq!(demo::add(0, 0), 0);\n//! ```\n\n/// Adds.\n///\n/// ```\n/// \
                           # use demo::add;\n/// assert_eq!(add(1, 1), 2);\n/// ```\n///\n/// ```text\n/// 1 + 1\n/// ```\n#[inline]\n\
                           pub fn add(a: u32, b: u32) -> u32 { a + b }\n";
