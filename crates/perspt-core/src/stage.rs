@@ -103,6 +103,11 @@ impl StepEnd {
         *self == StepEnd::Exited(0)
     }
 
+    /// Whether the signal ended it that cannot be caught: it comes from outside.
+    pub fn was_killed(&self) -> bool {
+        *self == StepEnd::Signalled(9)
+    }
+
     /// For people: `exit code 101`, `signal 9`, …
     pub fn shown(&self) -> String {
         match self {

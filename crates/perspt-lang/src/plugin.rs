@@ -222,6 +222,12 @@ pub trait Plugin: Sync + Send {
         output.end.is_success()
     }
 
+    /// Whether a build ended because something outside killed it or its compiler, as a machine does that is out of
+    /// memory.
+    fn was_killed(&self, output: &StepOutput) -> bool {
+        output.end.was_killed()
+    }
+
     /// What brings a root's dependencies onto the machine without running them; `None` where there is
     /// nothing to fetch.
     fn fetch(&self, root: &Root, files: &dyn Files) -> Option<Step>;

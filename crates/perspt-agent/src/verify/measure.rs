@@ -13,7 +13,7 @@ use perspt_core::outcome::NodeEnd;
 use perspt_core::path::RelPath;
 use perspt_core::reading::{Reading, StageId, StageKind, Status};
 use perspt_core::residual::{Component, Residual};
-use perspt_core::stage::{Profile, Root, Stage, StepEnd, StepOutput};
+use perspt_core::stage::{Profile, Root, Stage, StepOutput};
 use perspt_core::state::{Node, SessionState};
 use perspt_core::tree::Tree;
 use perspt_lang::plugin::{Files, Plugin, ReadContext, Touch};
@@ -24,9 +24,6 @@ use perspt_sandbox::slot::{Drift, leads_back, link_texts};
 use super::evidence::{expect_tests, rewritten, spare_untouched, tests_do_something};
 use crate::actor::{Actor, Bench, Halt, brief};
 use crate::files::{Sources, TreeFiles, exists};
-
-/// The number of the signal that cannot be caught.
-const KILLED: i32 = 9;
 
 impl Actor {
     pub(crate) async fn measure(
@@ -218,8 +215,8 @@ async fn run_steps(
     let mut outputs = Vec::new();
     for step in &stage.steps {
         let mut output = bench.run(stage.kind.as_str(), step, timeout, cancel).await?;
-        if step.profile == Profile::Build && output.end == StepEnd::Signalled(KILLED) {
-            // A compiler does not kill itself: the machine did, for want of memory, and may not again.
+        if step.profile == Profile::Build && plugin.was_killed(&output) {
+            // A compiler does not kill itself: the machine did, and may not again.
             output = bench.run(stage.kind.as_str(), step, timeout, cancel).await?;
         }
         for name in plugin.late_reports(stage, &output) {

@@ -57,6 +57,19 @@ fn hanging_cargo_ends_with_6_and_names_it() {
     degraded(&world, "cargo");
 }
 
+#[test]
+fn a_compiler_that_the_machine_kills_is_run_again() {
+    let mut world = world(Language::Rust);
+    let once = "#!/bin/sh\ncase \"$*\" in *\"--crate-name calc \"*)\n  if [ ! -e \"$TMPDIR/killed\" ]; then : > \"$TMPDIR/killed\"; kill -9 $$; fi;;\nesac\n";
+    let path = world.get("PATH");
+    program(&world, "rustc", &format!("{once}PATH='{path}' exec rustc \"$@\"\n"));
+    first_on_path(&mut world);
+    world.agent("add a mul function").expect(0).says("COMMIT node=mul");
+    assert_eq!(world.server().asks(), 2, "the model is not blamed");
+    let runs = serde_json::to_string(&world.outcomes("measured")).unwrap();
+    assert!(runs.contains("exit code 101"), "{runs}");
+}
+
 /// A Python without pytest: an environment of its own.
 fn bare_python(world: &World) {
     let made = crate::support::Ran::of(

@@ -28,6 +28,7 @@ use perspt_core::stage::{Root, Stage, Step, StepEnd, StepOutput};
 
 use crate::plugin::{Files, Machine, NoTool, Plant, Plugin, Probe, ReadContext, ToolState, Tools, Touch};
 use crate::shared::asked::names;
+use crate::shared::report;
 use crate::shared::touch::is_test_data;
 
 /// The plugin's name.
@@ -129,6 +130,10 @@ impl Plugin for Rust {
     fn goes_on(&self, _stage: &Stage, output: &StepOutput) -> bool {
         // A target with a harness of its own may answer a listing with a failure; the others have listed.
         output.end.is_success() || (output.step == "list" && matches!(output.end, StepEnd::Exited(_)))
+    }
+
+    fn was_killed(&self, output: &StepOutput) -> bool {
+        output.end.was_killed() || report::text(&output.stderr).contains("` (signal: 9, SIGKILL: kill)")
     }
 
     fn fetch(&self, root: &Root, files: &dyn Files) -> Option<Step> {
