@@ -4,7 +4,7 @@ use perspt_core::event::ParseState;
 use perspt_core::ids::NodeId;
 use perspt_core::path::RelPath;
 use perspt_core::plan::{Contract, NodeClass, OpenScope, Plan, PlanNode, TaskType};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 use crate::parse::{Payload, Read, read};
 
@@ -13,25 +13,30 @@ struct PlanAnswer {
     tasks: Vec<TaskAnswer>,
 }
 
-/// What the architect may say of a task; words it adds of its own are passed over.
+/// What the architect may say of a task; words it adds of its own are passed over, and `null` says
+/// nothing.
 #[derive(Deserialize)]
 struct TaskAnswer {
     id: String,
     goal: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     context_files: Vec<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     output_files: Vec<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     modifies: Vec<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     dependencies: Vec<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     task_type: TaskType,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     node_class: NodeClass,
     #[serde(default)]
     contract: Option<Contract>,
+}
+
+fn or_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(from: D) -> Result<T, D::Error> {
+    Ok(Option::deserialize(from)?.unwrap_or_default())
 }
 
 /// Reads an answer as a plan. The plan is not validated yet; paths that name no file are diagnostics.

@@ -133,6 +133,16 @@ fn paths_out_of_bounds_no_outputs_commands_and_stray_modifies_are_refused() {
 }
 
 #[test]
+fn null_in_a_plan_says_nothing() {
+    let bare = json!({"tasks": [{"id": "a", "goal": "g", "output_files": ["calc/a.py"]}]});
+    let mut full = bare.clone();
+    for word in ["context_files", "modifies", "dependencies", "task_type", "node_class", "contract"] {
+        full["tasks"][0][word] = json!(null);
+    }
+    assert_eq!(read_plan(&full.to_string()).unwrap(), read_plan(&bare.to_string()).unwrap());
+}
+
+#[test]
 fn a_root_without_tests_needs_a_test_task_and_a_test_task_needs_code() {
     let bare = Memory::new(&[("pyproject.toml", "[project]\nname = \"c\"\n"), ("c.py", "X = 1\n")]);
     let faults = faults_in(&bare, RepoMode::Existing, json!([task("a", &["d.py"])]));
