@@ -51,6 +51,35 @@ impl Actor {
         Ok(Ended::Probed { roots: stages, tools: lines, confinement: shown(&confinement), detail })
     }
 
+    /// A tool of the plugin that worked when the session began and does not now, or is another one. Whoever would be
+    /// blamed for an odd end is not, then.
+    pub(crate) async fn changed_tool(
+        &self,
+        state: &SessionState,
+        bench: &mut Bench<'_>,
+        plugin: &'static dyn Plugin,
+        cancel: &Cancel,
+    ) -> Result<Option<MissingTool>, Halt> {
+        let before = self.probed(state)?;
+        let timeout = Duration::from_millis(state.settings().probe_timeout_ms);
+        for probe in plugin.probes(&self.parts.machine) {
+            let known = before.tools.get(plugin.name()).and_then(|tools| tools.get(&probe.tool));
+            let Some(ToolState::Works { version: old }) = known else { continue };
+            let (why, install) = match run_probe(bench, plugin, &probe, timeout, cancel).await? {
+                ToolState::Works { version } if version == *old => continue,
+                ToolState::Works { version } => (
+                    format!("it was `{old}` when the session began and is `{version}` now"),
+                    "put the other one back or let this one stay, then `perspt resume`".to_owned(),
+                ),
+                ToolState::Missing { why, install } | ToolState::Broken { why, install } => {
+                    (format!("it worked when the session began; now: {why}"), install)
+                }
+            };
+            return Ok(Some(MissingTool { tool: probe.tool, why: brief(&why), install }));
+        }
+        Ok(None)
+    }
+
     fn root_stages(&self, root: &perspt_core::stage::Root, probed: &Probed, files: &dyn Files) -> RootStages {
         let reference = RootRef { dir: root.dir.clone(), plugin: root.plugin.clone() };
         let mut stages = Vec::new();

@@ -6,14 +6,21 @@ use perspt_core::event::{Calibration, Ended};
 use perspt_core::hash::{Sha, ShaBuilder};
 use perspt_core::ids::BlobId;
 use perspt_core::reading::{Reading, StageId};
+use perspt_core::residual::Residual;
 use perspt_core::state::SessionState;
 use perspt_core::tree::{EntryKind, Tree};
 use perspt_lang::plugin::{Expect, Plant};
 use perspt_sandbox::Cancel;
 
-use crate::actor::{Actor, Bench, Halt};
+use super::measure::HUNG;
+use crate::actor::{Actor, Bench, Halt, brief};
 use crate::apply::Applied;
 use crate::files::{Sources, TreeFiles};
+
+/// The finding that says that the tool was ended from outside. A plant does not do that.
+fn was_ended(reading: &Reading) -> Option<&Residual> {
+    reading.residuals.iter().find(|residual| residual.class == HUNG || residual.class == "crash")
+}
 
 impl Actor {
     pub(crate) async fn calibrate(
@@ -38,7 +45,16 @@ impl Actor {
         let mut seen = Vec::new();
         for plant in plants.iter().flatten() {
             let (planted, sources) = self.planted(&tree, plant);
-            let with = self.take(state, &mut bench, &planted, sources, stage, &root, cancel).await?;
+            let mut with =
+                self.take(state, &mut bench, &planted, sources.clone(), stage, &root, cancel).await?;
+            if was_ended(&with).is_some_and(|odd| odd.class != HUNG) {
+                with = self.take(state, &mut bench, &planted, sources, stage, &root, cancel).await?;
+            }
+            if let Some(odd) = was_ended(&with) {
+                let verdict =
+                    Calibration::Unmeasured(brief(&format!("{} (over {})", odd.message, plant.what)));
+                return Ok(Ended::Calibrated { verdict, runs: std::mem::take(&mut bench.runs) });
+            }
             if !plant.expect.is_met(&without, &with) {
                 let verdict = match plant.expect {
                     Expect::SomeTestTurnsRedIfAnyNamesTheCode => Calibration::Unreached(plant.what.clone()),

@@ -39,12 +39,24 @@ impl Actor {
         let node = node.and_then(|id| state.nodes.get(id));
         let files = TreeFiles::new(tree.clone(), self.sources());
         let root = self.root(&stage.root, &stage.plugin, &files);
+        let plugin = self.plugin(&stage.plugin);
         let mut runs = Vec::new();
+        let mut environment = None;
         let mut reading = if stage.kind == StageKind::Structure {
             self.structure(state, node, branch, stage, &files)?
         } else {
             let mut bench = self.bench().await?;
-            let reading = self.take(state, &mut bench, &tree, self.sources(), stage, &root, cancel).await?;
+            let mut reading =
+                self.take(state, &mut bench, &tree, self.sources(), stage, &root, cancel).await?;
+            if let (Some(odd), Some(plugin)) = (cut_short(&reading), plugin) {
+                let hung = odd.class == HUNG;
+                environment = self.changed_tool(state, &mut bench, plugin, cancel).await?;
+                // A working tool that something ended may have been ended by the machine, once.
+                if environment.is_none() && !hung {
+                    reading =
+                        self.take(state, &mut bench, &tree, self.sources(), stage, &root, cancel).await?;
+                }
+            }
             runs = std::mem::take(&mut bench.runs);
             reading
         };
@@ -65,11 +77,26 @@ impl Actor {
         }
         spare_untouched(&mut reading, &touched, &before);
         charge(&mut reading, &before, &Scope { packages: &root.packages, files: &touched });
-        let environment = match (node, self.plugin(&stage.plugin)) {
-            (None, Some(plugin)) if against.is_empty() => machine_fault(plugin, &reading, &files)
-                .or_else(|| self.left_out(plugin, &reading, &root, &files)),
-            _ => None,
-        };
+        if let (None, Some(plugin)) = (&environment, plugin) {
+            let gone = reading.residuals.iter().any(|residual| residual.class == "test-missing");
+            environment = match node {
+                Some(_) if gone => {
+                    let mut bench = self.bench().await?;
+                    let changed = self.changed_tool(state, &mut bench, plugin, cancel).await?;
+                    runs.append(&mut bench.runs);
+                    changed
+                }
+                Some(_) => None,
+                None if against.is_empty() => machine_fault(plugin, &reading, &files)
+                    .or_else(|| self.left_out(plugin, &reading, &root, &files)),
+                None => not_measured(&reading),
+            };
+        }
+        if let Some(fault) = environment.as_ref().filter(|_| node.is_some()) {
+            // What a broken tool says is nobody's finding.
+            reading.status = Status::Unavailable(format!("{}: {}", fault.tool, fault.why));
+            (reading.residuals, reading.tests) = (Vec::new(), None);
+        }
         let blob = self.keep(&reading)?;
         Ok(Ended::Measured { reading: ReadingSummary::of(&reading, blob), environment, runs })
     }
@@ -117,14 +144,15 @@ impl Actor {
             return Ok(unavailable(&description.tool, why));
         }
         let timeout = Duration::from_millis(state.settings().stage_timeout_ms);
-        let outputs = run_steps(bench, plugin, &description, timeout, cancel).await?;
+        let run = Run { tree, sources: &sources, stage: &description, timeout };
+        let (outputs, drift) = run_steps(bench, plugin, &run, cancel).await?;
         if !outputs.iter().all(|output| output.end.is_success()) {
             bench.has_room()?;
         }
         let seen_as = bench.seen_as().to_string_lossy().into_owned();
         let context = ReadContext { tree: tree.id(), root, seen_as: &seen_as, files: &files };
         let mut reading = plugin.read(&description, &outputs, &context);
-        drifted(&mut reading, bench.recheck()?, &|path| plugin.is_lockfile(path));
+        drift.into_iter().for_each(|drift| drifted(&mut reading, drift, &|path| plugin.is_lockfile(path)));
         Ok(reading)
     }
 
@@ -205,19 +233,33 @@ impl Actor {
     }
 }
 
+/// A stage over a tree.
+struct Run<'a> {
+    tree: &'a Tree,
+    sources: &'a Sources,
+    stage: &'a Stage,
+    timeout: Duration,
+}
+
+/// Runs the steps in order. Each that runs the project's own code finds the tree as it was laid out and an empty temp
+/// dir: what the step before left behind must not decide its result. What each did to the tree comes along.
 async fn run_steps(
     bench: &mut Bench<'_>,
     plugin: &'static dyn Plugin,
-    stage: &Stage,
-    timeout: Duration,
+    run: &Run<'_>,
     cancel: &Cancel,
-) -> Result<Vec<StepOutput>, Halt> {
-    let mut outputs = Vec::new();
+) -> Result<(Vec<StepOutput>, Vec<Drift>), Halt> {
+    let stage = run.stage;
+    let (mut outputs, mut drift) = (Vec::new(), Vec::new());
     for step in &stage.steps {
-        let mut output = bench.run(stage.kind.as_str(), step, timeout, cancel).await?;
+        if step.profile == Profile::Test && !outputs.is_empty() {
+            drift.push(bench.recheck()?);
+            bench.lay(run.tree, run.sources)?;
+        }
+        let mut output = bench.run(stage.kind.as_str(), step, run.timeout, cancel).await?;
         if step.profile == Profile::Build && plugin.was_killed(&output) {
             // A compiler does not kill itself: the machine did, and may not again.
-            output = bench.run(stage.kind.as_str(), step, timeout, cancel).await?;
+            output = bench.run(stage.kind.as_str(), step, run.timeout, cancel).await?;
         }
         for name in plugin.late_reports(stage, &output) {
             if let Some(bytes) = bench.read_in_build(&name) {
@@ -230,7 +272,8 @@ async fn run_steps(
             break;
         }
     }
-    Ok(outputs)
+    drift.push(bench.recheck()?);
+    Ok((outputs, drift))
 }
 
 /// A tree that changed while it was measured was not what the reading is about.
@@ -257,16 +300,33 @@ fn drifted(reading: &mut Reading, drift: Drift, is_lockfile: &dyn Fn(&RelPath) -
     }
 }
 
+/// The class of a step that ran into its timeout.
+pub(super) const HUNG: &str = "timeout";
+
+/// The finding that says that a tool did not come to its end by itself, or left no whole report.
+fn cut_short(reading: &Reading) -> Option<&Residual> {
+    let odd = |class: &str| matches!(class, HUNG | "crash" | "report-missing" | "tool-failed");
+    reading.residuals.iter().find(|residual| odd(&residual.class))
+}
+
 /// Why a baseline could not be run, where that is the machine's fault and not the tree's.
 fn machine_fault(plugin: &'static dyn Plugin, reading: &Reading, files: &dyn Files) -> Option<MissingTool> {
-    let hung = reading.residuals.iter().find(|residual| residual.class == "timeout");
-    let why = match hung {
-        Some(residual) => residual.message.clone(),
-        None => plugin.environment_fault(reading, files)?,
-    };
-    Some(MissingTool {
+    not_measured(reading).or_else(|| Some(unrunnable(reading, &plugin.environment_fault(reading, files)?)))
+}
+
+/// A baseline of which no test is known, because the tool hung or was ended: with it, nobody could say later that a
+/// test is gone. One that crashes over a known list of tests is an ordinary red start.
+fn not_measured(reading: &Reading) -> Option<MissingTool> {
+    let none_known = reading.tests.as_ref().is_none_or(|tests| tests.results.is_empty());
+    let ended = |class: &str| class == HUNG || (none_known && matches!(class, "crash" | "report-missing"));
+    let odd = reading.residuals.iter().find(|residual| ended(&residual.class))?;
+    Some(unrunnable(reading, &odd.message))
+}
+
+fn unrunnable(reading: &Reading, why: &str) -> MissingTool {
+    MissingTool {
         tool: reading.tool.clone(),
-        why: brief(&why),
+        why: brief(why),
         install: "make the project's own tests run on this machine, then `perspt resume`".to_owned(),
-    })
+    }
 }

@@ -179,6 +179,7 @@ fn ended(begun: Option<&InFlight>, outcome: &Ended, state: &SessionState) {
                 Calibration::Sees(plants) => format!("sees planted={}", value(&plants.join("; "))),
                 Calibration::Remembered => "remembered".to_owned(),
                 Calibration::Blind(plant) => format!("blind plant={}", value(plant)),
+                Calibration::Unmeasured(why) => format!("unmeasured why={}", value(why)),
                 Calibration::Unreached(plant) => format!("unreached plant={}", value(plant)),
             };
             out::line(&format!("CALIBRATE stage={} result={result}", stage.unwrap_or("?")));

@@ -105,7 +105,7 @@ fn abort_says_whom_it_waits_for_where_the_session_does_not_answer() {
     gate.arrivals().wait(1);
     running.signal(Signal::STOP);
     let mut abort = world.spawn(&["abort"]);
-    let said = abort.next_warning();
+    let said = abort.first_warning();
     assert!(said.contains(&format!("process {}", running.pid().as_raw_nonzero())), "{said}");
     running.signal(Signal::CONT);
     abort.wait().expect(0).says("was aborted");

@@ -12,6 +12,7 @@ mod odd;
 mod provider;
 mod road;
 mod support;
+mod swapped;
 mod tools;
 mod traps;
 mod workspace;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Read as _;
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -277,11 +277,12 @@ impl Running {
         rustix::process::kill_process(self.pid(), signal).unwrap();
     }
 
-    /// The next line it writes to standard error, as soon as it is there.
-    pub fn next_warning(&mut self) -> String {
-        let errors = self.child.as_mut().unwrap().stderr.as_mut().unwrap();
-        let line = errors.bytes().map(Result::unwrap).take_while(|byte| *byte != b'\n').collect();
-        String::from_utf8(line).unwrap()
+    /// The first line it writes to standard error, as soon as it is there; what follows is not kept.
+    pub fn first_warning(&mut self) -> String {
+        let mut line = String::new();
+        let errors = self.child.as_mut().unwrap().stderr.take().unwrap();
+        BufReader::new(errors).read_line(&mut line).unwrap();
+        line
     }
 
     pub fn wait(mut self) -> Ran {

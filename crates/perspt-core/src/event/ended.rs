@@ -322,6 +322,8 @@ pub enum Calibration {
     /// A planted failing test was seen, and no existing test noticed that the code itself was broken by this
     /// plant.
     Unreached(String),
+    /// The tool did not come to its end over the plant, for this reason, so nothing was shown.
+    Unmeasured(String),
 }
 
 /// What a failed request means.

@@ -144,7 +144,7 @@ impl SessionState {
         self.probed = None;
         self.fetched = false;
         self.calibrated
-            .retain(|_, verdict| !matches!(verdict, Calibration::Blind(_) | Calibration::Unreached(_)));
+            .retain(|_, verdict| matches!(verdict, Calibration::Sees(_) | Calibration::Remembered));
         self.put_off.clear();
         self.baseline.readings.clear();
         if self.head == self.found.as_ref().map(|found| found.base) {
@@ -343,6 +343,13 @@ impl SessionState {
                 }
                 .to_owned(),
                 tool,
+            });
+        }
+        if let Calibration::Unmeasured(why) = verdict {
+            self.degraded = Some(MissingTool {
+                tool: self.tool_of(stage),
+                why: why.clone(),
+                install: "make the project's own tests run on this machine, then `perspt resume`".to_owned(),
             });
         }
         self.calibrated.insert(key, verdict.clone());

@@ -195,7 +195,10 @@ impl Watch {
                 let Effect::Calibrate { stage, .. } = effect else { panic!("{effect:?}") };
                 self.calibrated.insert(stage_key(&stage));
             }
-            Ended::Calibrated { verdict: Calibration::Blind(_) | Calibration::Unreached(_), .. } => {
+            Ended::Calibrated {
+                verdict: Calibration::Blind(_) | Calibration::Unreached(_) | Calibration::Unmeasured(_),
+                ..
+            } => {
                 let Effect::Calibrate { stage, .. } = effect else { panic!("{effect:?}") };
                 // What a blind sensor called clean is not known to be.
                 self.seen.values_mut().filter(|(_, by, _)| *by == stage).for_each(|seen| seen.2 = false);
