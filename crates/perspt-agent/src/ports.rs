@@ -3,7 +3,8 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use perspt_core::effect::Effect;
 use perspt_core::event::{Decision, Ended, Event, SCHEMA, Trouble};
@@ -75,9 +76,22 @@ pub struct SystemClock;
 
 impl Clock for SystemClock {
     fn now(&self) -> Millis {
-        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-        Millis(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+        // Set forwards or back while perspt runs, the wall clock would say that hours were worked, or none. So it is
+        // looked at once, and what has passed since comes from a clock that nobody sets and that counts sleep too.
+        static START: OnceLock<(Duration, Duration)> = OnceLock::new();
+        let (began, then) = *START.get_or_init(|| (wall(), running()));
+        let now = began.saturating_add(running().saturating_sub(then));
+        Millis(u64::try_from(now.as_millis()).unwrap_or(u64::MAX))
     }
+}
+
+fn wall() -> Duration {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default()
+}
+
+fn running() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
 /// Someone asks the session to stop.

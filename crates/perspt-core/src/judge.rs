@@ -58,7 +58,7 @@ pub fn charge(reading: &mut Reading, before: &[Reading], scope: &Scope<'_>) {
                 Charge::Inherited("it was there before, in a package this node does not touch".to_owned());
         }
     }
-    let lost = lost_tests(reading, &before, &flaky);
+    let lost = lost_tests(reading, &before, &flaky, scope);
     reading.residuals.extend(lost);
 }
 
@@ -95,7 +95,12 @@ fn cases_of(results: &BTreeMap<TestName, crate::reading::TestResult>, name: &Tes
 }
 
 /// Tests that ran before, in every run of their tree, and are now gone or skipped: each counts as failing.
-fn lost_tests(reading: &Reading, before: &[&Reading], flaky: &BTreeSet<TestName>) -> Vec<Residual> {
+fn lost_tests(
+    reading: &Reading,
+    before: &[&Reading],
+    flaky: &BTreeSet<TestName>,
+    scope: &Scope<'_>,
+) -> Vec<Residual> {
     let Some(now) = reading.tests.as_ref().filter(|_| reading.status == Status::Measured) else {
         return vec![];
     };
@@ -115,10 +120,15 @@ fn lost_tests(reading: &Reading, before: &[&Reading], flaky: &BTreeSet<TestName>
             if !same_tree.iter().all(ran) || flaky.contains(name) {
                 continue;
             }
-            // A case of a test with parameters has what it expects in its name: where there are as many cases as
-            // before, none is gone.
+            // A case of a test with parameters has what it expects in its name: where its file was changed, which is
+            // looked at by itself, and there are as many cases as before, none is gone.
+            let changed = result.file.as_ref().is_some_and(|file| scope.files.contains(file));
             let cases = cases_of(&now.results, name);
-            if cases > 0 && cases >= cases_of(&first.results, name) && !now.results.contains_key(name) {
+            if changed
+                && cases > 0
+                && cases >= cases_of(&first.results, name)
+                && !now.results.contains_key(name)
+            {
                 continue;
             }
             let what = match now.results.get(name).map(|result| result.end) {

@@ -6,6 +6,11 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use perspt_core::path::{PathError, RelPath};
 use perspt_core::tree::{EntryKind, Tree};
 
+/// The most bytes of a path, and of one of its parts. Linux takes 255 in a part; the whole has to fit below the
+/// workspace and below a slot.
+const PATH_MAX: usize = 1000;
+const PART_MAX: usize = 255;
+
 /// Why a path is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
@@ -15,6 +20,12 @@ pub enum Refusal {
     /// It is written with backslashes.
     #[error("`{0}` holds a backslash; parts of a path are separated by `/`")]
     Backslash(String),
+    /// No file system takes it, or none that others use.
+    #[error("`{0}…` is too long for a file: {PART_MAX} bytes in a part and {PATH_MAX} in all are the most")]
+    TooLong(String),
+    /// It holds characters that nobody can see.
+    #[error("`{0}` holds characters that are not shown where they stand")]
+    Unseen(String),
     /// It lies in version control's own folder.
     #[error("`{0}` belongs to version control and is never written")]
     VersionControl(RelPath),
@@ -82,6 +93,12 @@ impl<'a> Bounds<'a> {
     pub fn check(&self, words: &str) -> Result<RelPath, Refusal> {
         if words.contains('\\') {
             return Err(Refusal::Backslash(words.to_owned()));
+        }
+        if words.len() > PATH_MAX || words.split('/').any(|part| part.len() > PART_MAX) {
+            return Err(Refusal::TooLong(words.chars().take(40).collect()));
+        }
+        if words.chars().any(is_unseen) {
+            return Err(Refusal::Unseen(words.escape_default().to_string()));
         }
         let path = RelPath::parse(words)?;
         if path.parts().any(|part| part.eq_ignore_ascii_case(".git")) {
@@ -172,4 +189,9 @@ impl<'a> Bounds<'a> {
         }
         ignored
     }
+}
+
+/// Characters that take no room or turn the direction of what follows, by Unicode's list of format characters.
+fn is_unseen(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }

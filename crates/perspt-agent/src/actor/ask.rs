@@ -81,5 +81,6 @@ fn failed(error: &ModelError) -> Ended {
     // The variant's own name, without its fields, is the class.
     let debug = format!("{error:?}");
     let class = debug.split([' ', '{', '(']).next().unwrap_or("error").to_owned();
-    Ended::AskFailed { class, what: error.what(), next, began: error.had_begun() }
+    let tokens = error.usage().map(|usage| usage.input.saturating_add(usage.output));
+    Ended::AskFailed { class, what: error.what(), next, began: error.had_begun(), tokens }
 }

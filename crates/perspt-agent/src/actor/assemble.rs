@@ -120,7 +120,11 @@ impl Actor {
         }
         let maybe = match spec.scope {
             OpenScope::Listed => vec![],
-            OpenScope::Sources | OpenScope::NewTests => self.architect_request(files, task).maybe,
+            OpenScope::Sources | OpenScope::NewTests => {
+                let wide = self.architect_request(files, task);
+                read.extend(wide.read);
+                wide.maybe
+            }
         };
         Request { own, read, maybe }
     }

@@ -60,6 +60,10 @@ impl Working<'_> {
         match artifact {
             Artifact::Write { path, content } => {
                 let path = self.allowed(path, Touch::Write)?;
+                if self.kind(&path).is_some() {
+                    // What nobody could see must not be lost.
+                    self.current(&path)?;
+                }
                 let kind = self.kind(&path).unwrap_or(EntryKind::File);
                 let content = self.in_the_files_way(&path, content);
                 self.put(path, kind, content)
@@ -78,7 +82,7 @@ impl Working<'_> {
             }
             Artifact::Delete { path } => {
                 let path = self.allowed(path, Touch::Remove)?;
-                self.current(&path)?;
+                self.kind(&path).ok_or_else(|| format!("`{path}` does not exist"))?;
                 self.applied.files.insert(path, None);
                 Ok(())
             }
@@ -115,7 +119,7 @@ impl Working<'_> {
         }
         let kind = self.kind(path).ok_or_else(|| format!("`{path}` does not exist"))?;
         let text =
-            self.files.text(path).ok_or_else(|| format!("`{path}` is not a text file that can be edited"))?;
+            self.files.text(path).ok_or_else(|| format!("`{path}` is not a text file (UTF-8) of a size that can be shown; it can be deleted, not changed"))?;
         Ok((kind, text))
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use perspt_core::hash::Sha;
 use perspt_core::judge::TEST_UNITS;
 use perspt_core::path::RelPath;
 use perspt_core::reading::{Reading, StageKind, Status, TestEnd, TestName, TestResult};
@@ -73,6 +74,7 @@ pub(super) fn rewritten(tool: &str, before: &[Reading], changed: &[Residual], ta
     residuals
 }
 
+/// A file that never compiled is the business of the node that touches it.
 /// A file no tool looks at is the business of the node that touched it, or that took it out of the tools' sight;
 /// else it is nobody's.
 pub(super) fn spare_untouched(reading: &mut Reading, touched: &BTreeSet<RelPath>, before: &[Reading]) {
@@ -87,6 +89,16 @@ pub(super) fn spare_untouched(reading: &mut Reading, touched: &BTreeSet<RelPath>
                 !one.residuals.iter().filter(unmeasured).any(|old| old.file.as_ref() == Some(file))
             })
     };
+    let known: BTreeSet<Sha> =
+        before.iter().flat_map(|one| one.residuals.iter().map(Residual::fingerprint)).collect();
+    let untouched = |residual: &Residual| residual.file.as_ref().is_some_and(|file| !touched.contains(file));
+    for residual in reading.residuals.iter_mut().filter(|_| reading.stage.kind == StageKind::Syntax) {
+        // Templates, samples of bad code, what is left of an older language: whoever runs it would see it in a test.
+        if residual.counts() && untouched(residual) && known.contains(&residual.fingerprint()) {
+            residual.charge =
+                Charge::Inherited("it was there before, in a file this node does not touch".to_owned());
+        }
+    }
     for residual in reading.residuals.iter_mut().filter(|residual| residual.class == "unmeasured-file") {
         if !residual.file.as_ref().is_some_and(|file| touched.contains(file) || seen_before(file)) {
             residual.charge =

@@ -376,3 +376,69 @@ fn cases_of_a_test_with_parameters_are_known_by_their_function() {
     let world = world.serve(scripted(plan, answer));
     world.agent("let add count one more, and the tests with it").expect(0).says("tests_changed=1");
 }
+
+#[test]
+fn cases_that_code_gives_to_a_test_are_not_swapped_for_others() {
+    let world = World::python();
+    world.write("calc/__init__.py", "CASES = [(1, 2, 3), (2, 2, 4)]\n\n\ndef add(a, b):\n    return a + b\n");
+    let table = "import pytest\n\nfrom calc import CASES, add\n\n\n@pytest.mark.parametrize('a, b, sum', CASES)\ndef test_add(a, b, sum):\n    assert add(a, b) == sum\n";
+    world.write("tests/test_calc.py", table);
+    let wrong = "CASES = [(1, 2, 0), (2, 2, 0)]\n\n\ndef add(a, b):\n    return 0\n";
+    let answer = bundle(&[write("calc/__init__.py", wrong)]);
+    let world = world.serve(scripted(plan_of(&["calc/__init__.py"], "code"), answer));
+    world.agent("make add faster").expect(4).says("ran before and is gone now");
+}
+
+#[test]
+fn a_file_that_nobody_could_see_is_not_written_over() {
+    let world = World::python();
+    let latin = b"# caf\xe9\ndef important():\n    return 1\n";
+    std::fs::write(world.ws().join("old.py"), [b"# -*- coding: latin-1 -*-\n", &latin[..]].concat()).unwrap();
+    let before = world.files();
+    let answer = bundle(&[write("old.py", "Y = 2\n")]);
+    let world = world.serve(scripted(plan_of(&["old.py"], "code"), answer));
+    world.agent("add Y = 2 to old.py").expect(4).says("not a text file");
+    assert_eq!(world.files(), before);
+}
+
+#[test]
+fn a_name_that_no_disk_takes_or_nobody_can_see_is_a_finding_of_the_plan() {
+    let long = format!("calc/{}.py", "n".repeat(300));
+    let deep = format!("calc/{}m.py", "deep/".repeat(900));
+    for (name, said) in
+        [(long.as_str(), "too long"), (&deep, "too long"), ("calc/a\u{202e}yp.py", "not shown")]
+    {
+        let plan = plan_of(&[name], "code");
+        let world = World::python().serve(move |ask: &Ask| {
+            if intent(ask).starts_with("architect") { plan.clone() } else { Reply::text("prose") }
+        });
+        world.agent("add a mul function").expect(4);
+        let told = world.server().requests().iter().any(|request| request.text().contains(said));
+        assert!(told, "{name}");
+    }
+}
+
+#[test]
+fn a_file_that_never_compiled_and_that_nobody_touches_is_no_obstacle() {
+    let world = World::python();
+    world.write("legacy/old.py", "print 'an older language'\n");
+    world.write("templates/{{name}}/main.py", "import {{name}}\n");
+    let world = world.serve(planned(Language::Python, |_| solution(Language::Python)));
+    world.agent("add a mul function").expect(0).says("COMMIT node=mul");
+    let broken = bundle(&[write("legacy/old.py", "print 'still an older language'\n")]);
+    let world = World::python();
+    world.write("legacy/old.py", "print 'an older language'\n");
+    let world = world.serve(scripted(plan_of(&["legacy/old.py"], "code"), broken));
+    world.agent("mend legacy/old.py").expect(4).never_says("COMMIT");
+}
+
+#[test]
+fn the_fallback_graph_shows_the_file_that_the_task_names() {
+    let world = World::python().serve(|ask: &Ask| {
+        if intent(ask).starts_with("architect") { Reply::text("no plan") } else { Reply::text("prose") }
+    });
+    world.agent("add a mul function to calc/__init__.py with a test").expect(4);
+    let requests = world.server().requests();
+    let first = requests.iter().find(|request| !request.text().contains("intent=architect")).unwrap();
+    assert!(first.text().contains("def add(a, b)"), "{}", first.text());
+}

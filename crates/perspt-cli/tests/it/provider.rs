@@ -1,6 +1,6 @@
 //! The model's side goes wrong in every way it can.
 
-use perspt_testkit::server::{Ask, Ending, Fault, Point, Reply};
+use perspt_testkit::server::{Ask, Ending, Fault, Point, Reply, Usage};
 
 use crate::support::{Language, World, intent, plan, planned, solution};
 
@@ -101,6 +101,21 @@ fn the_doctor_says_that_an_endpoint_cannot_be_asked_and_why() {
     world.set("OPENAI_API_KEY", "k");
     world.set("OPENAI_BASE_URL", "ftp://example.invalid");
     world.perspt(&["doctor"]).expect(0).says("cannot be asked").says("http://");
+}
+
+#[test]
+fn an_answer_that_is_not_used_costs_what_the_provider_says() {
+    let usage = Usage { input: 100, output: 50, cached: 0 };
+    let world = World::of(L).serve(planned(L, move |ask: &Ask| match ask.nth_of_tag {
+        1 if intent(ask) == "actuator.generate" => solution(L).usage(usage).stop_reason("length"),
+        _ => solution(L).usage(usage),
+    }));
+    world.agent("add a mul function").expect(0).says("MODEL error=OutputLimit");
+    let failed = world.outcomes("ask_failed");
+    assert_eq!(failed[0]["tokens"], 150, "{failed:?}");
+    let shown = world.perspt(&["status"]).expect(0).out;
+    let used = shown.split("tokens ").nth(1).and_then(|rest| rest.split('/').next()).unwrap();
+    assert!(used.parse::<u64>().unwrap() < 5_000, "{shown}");
 }
 
 #[test]

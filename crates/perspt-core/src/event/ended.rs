@@ -228,6 +228,9 @@ pub enum Ended {
         /// Whether an answer had begun: then it may be billed, and its upper estimate is charged.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         began: bool,
+        /// Tokens read and written, where the provider said; they are what is charged then.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tokens: Option<u64>,
     },
     /// Of reading a plan.
     PlanParsed {

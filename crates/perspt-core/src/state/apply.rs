@@ -511,6 +511,7 @@ fn charged(effect: &Effect, outcome: &Ended) -> Spend {
             Spend { steps: 1, tokens: read.saturating_add(*written) }
         }
         Ended::Answered { tokens_estimated: Some(tokens), .. } => Spend { steps: 1, tokens: *tokens },
+        Ended::AskFailed { tokens: Some(tokens), .. } => Spend { steps: 1, tokens: *tokens },
         // A request that failed before its answer began costs a step and no tokens.
         Ended::AskFailed { next: AskNext::Again(_) | AskNext::Unusable, began: false, .. } => {
             Spend { steps: 1, tokens: 0 }

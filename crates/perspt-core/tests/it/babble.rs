@@ -244,7 +244,13 @@ impl Babble<'_> {
             _ => {
                 let again = AskNext::Again(self.maybe(Self::number));
                 let next = self.0.pick(&[again, AskNext::Malformed, AskNext::Unusable]);
-                Ended::AskFailed { class: text.clone(), what: text, next, began: self.0.chance(500) }
+                Ended::AskFailed {
+                    class: text.clone(),
+                    what: text,
+                    next,
+                    began: self.0.chance(500),
+                    tokens: self.0.chance(300).then_some(7),
+                }
             }
         }
     }

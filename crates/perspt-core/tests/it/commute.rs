@@ -68,7 +68,13 @@ fn life(node: &str, up_to: usize) -> Vec<Event> {
             },
         );
         let ask = Effect::Ask { intent, attempt, prompt, estimate: spend(1, 1007) };
-        let failed = |next| Ended::AskFailed { class: text("class"), what: text("what"), next, began: false };
+        let failed = |next| Ended::AskFailed {
+            class: text("class"),
+            what: text("what"),
+            next,
+            began: false,
+            tokens: None,
+        };
         does(ask.clone(), failed(AskNext::Again(None)));
         does(ask.clone(), Ended::Lost);
         let answered = Ended::Answered {

@@ -223,6 +223,7 @@ fn ends() -> Vec<Ended> {
             what: text,
             next: AskNext::Again(Some(u64::MAX)),
             began: true,
+            tokens: None,
         },
         Ended::PlanParsed {
             state: ParseState::SemanticallyRejected,

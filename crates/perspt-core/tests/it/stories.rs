@@ -36,6 +36,7 @@ fn again(told: Option<u64>) -> Ended {
         what: "529".to_owned(),
         next: AskNext::Again(told),
         began: false,
+        tokens: None,
     }
 }
 

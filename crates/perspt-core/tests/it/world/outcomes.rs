@@ -175,6 +175,7 @@ impl World {
                 what: "529".to_owned(),
                 next,
                 began: self.dice.chance(300),
+                tokens: None,
             };
         }
         let text = if self.dice.chance(300) { "the same answer".to_owned() } else { self.fresh("answer") };
