@@ -28,6 +28,9 @@ pub enum AgentError {
         /// Bytes that can still be written.
         left: u64,
     },
+    /// The folder that is held is not the one at the workspace's path any more.
+    #[error("{} is another folder than when perspt began, with the same files", .0.display())]
+    Replaced(std::path::PathBuf),
     /// A blob does not hold what its event says.
     #[error("the blob of {what} cannot be read: {why}")]
     Blob {

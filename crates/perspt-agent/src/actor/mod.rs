@@ -223,6 +223,9 @@ pub fn trouble(error: &AgentError) -> Trouble {
             "a file could not be written or read",
             "check space and permissions of the path that is named, then `perspt resume`",
         ),
+        AgentError::Replaced(_) => {
+            ("the workspace was replaced", "`perspt resume` goes on in the folder that is there now")
+        }
         AgentError::NoSpace { .. } => ("the disk is full", "make room there, then `perspt resume`"),
         AgentError::Sandbox(SandboxError::Helper { .. } | SandboxError::HelperLost(_)) => {
             ("the sandbox's helper failed", "run `perspt doctor`")

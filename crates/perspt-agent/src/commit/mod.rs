@@ -67,8 +67,15 @@ impl Actor {
         match publish(&self.parts.home, &self.parts.lease, &publication)? {
             Published::Done => Ok(outcome.into()),
             Published::BaseMoved { kept, .. } => {
-                let facts = kept.into_iter().map(bytes_kept).collect();
-                Ok(Acted { facts, outcome: self.moved_head(state)? })
+                let facts: Vec<Event> = kept.into_iter().map(bytes_kept).collect();
+                let outcome = self.moved_head(state)?;
+                let nothing =
+                    matches!(&outcome, Ended::BaseMoved { changed, more: 0, .. } if changed.is_empty());
+                if nothing && facts.is_empty() {
+                    // Files are looked at by the workspace's path and published into the folder that is held.
+                    return Err(AgentError::Replaced(self.parts.workspace.clone()).into());
+                }
+                Ok(Acted { facts, outcome })
             }
         }
     }

@@ -67,7 +67,7 @@ impl Actor {
                     .collect();
                 if roots.is_empty() {
                     return Ok(unworkable(
-                        "the folder is empty and the task names no language",
+                        "there is no project in this folder yet and the task names no language",
                         "perspt cannot tell which compiler and tests would have to prove the result",
                         "say the language in the task, such as \"in Rust\" or \"in Python\"",
                     ));

@@ -9,6 +9,9 @@ use perspt_core::state::SessionState;
 
 use crate::out::{self, plain, value};
 
+/// Findings that are shown of the last look.
+const FINAL_LINES: usize = 3;
+
 /// How many findings each reading of the candidate at hand has inherited. A judgement does not carry it, so it is
 /// known only where this process took the reading.
 #[derive(Default)]
@@ -50,6 +53,10 @@ pub fn look(effect: Option<&Effect>, reading: &ReadingSummary, state: &SessionSt
     let roots = state.found.as_ref().map_or(0, |found| found.roots.len());
     let root = if roots > 1 { format!(" root={}", value(reading.stage.root.shown())) } else { String::new() };
     out::line(&format!("{label} {}{root}", field(reading)));
+    if closed && !collected_nothing(reading) {
+        let most = reading.headlines.iter().take(FINAL_LINES);
+        most.for_each(|headline| out::note(&format!("note: {}: {}", reading.tool, plain(headline))));
+    }
     if collected_nothing(reading)
         && let Some(headline) = reading.headlines.first()
     {

@@ -266,3 +266,32 @@ fn a_failure_of_before_in_the_nodes_own_package_counts_in_full() {
     world.agent("add a mul function").expect(4).says("BASELINE pytest=1-passed,1-failed").says("test_red");
     assert_eq!(world.files(), before);
 }
+
+#[test]
+fn a_workspace_that_is_replaced_by_a_copy_is_told_and_resume_goes_on_there() {
+    let world = World::of(Language::Python);
+    let (workspace, copy) = (world.ws(), world.base().join("copy"));
+    let world = world.serve(planned(Language::Python, move |ask: &Ask| {
+        if ask.nth_of_tag == 1 && !copy.exists() {
+            copy_folder(&workspace, &copy);
+            std::fs::remove_dir_all(&workspace).unwrap();
+            std::fs::rename(&copy, &workspace).unwrap();
+        }
+        solution(Language::Python)
+    }));
+    world.agent("add a mul function").expect(1).warns("the workspace was replaced").warns("perspt resume");
+    world.perspt(&["resume"]).expect(0).says("COMMIT node=mul");
+    assert_eq!(world.server().asks(), 2);
+}
+
+fn copy_folder(from: &std::path::Path, to: &std::path::Path) {
+    std::fs::create_dir(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let to = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy_folder(&entry.path(), &to);
+        } else {
+            std::fs::copy(entry.path(), to).unwrap();
+        }
+    }
+}

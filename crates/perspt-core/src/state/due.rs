@@ -207,9 +207,17 @@ impl SessionState {
                 "files of this node kept changing while it was worked on: run again when they are settled",
             ),
             // Where something was measured, what the tools found is what stands in the way.
-            (_, Some(RetryClass::Malformed | RetryClass::Retarget)) if node.best.is_none() => (
+            (_, Some(RetryClass::Malformed)) if node.best.is_none() => (
                 Category::ModelCapability,
                 "the model did not answer in the form asked for: try another model with `--model`",
+            ),
+            (_, Some(RetryClass::Retarget)) if node.best.is_none() => (
+                Category::ModelCapability,
+                "what the model wanted to do to the files was refused: name in the task what may change, or try another model with `--model`",
+            ),
+            (_, Some(_) | None) if node.rebuilds > 0 => (
+                Category::ImplementationError,
+                "you changed files while this node was worked on: where the residuals lie in them, mend those, then run again",
             ),
             (_, Some(_) | None) => (
                 Category::ImplementationError,
