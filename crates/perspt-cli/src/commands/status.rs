@@ -105,6 +105,10 @@ fn show_node(node: &Node) {
         node.attempts,
         node.corrections
     ));
+    if !node.changed_since.is_empty() {
+        let paths: Vec<&str> = node.changed_since.iter().map(|path| path.as_str()).collect();
+        out::line(&format!("           changed by you since: {}", paths.join(", ")));
+    }
     if let Some(failure) = &node.failure {
         out::line(&format!("           {}: {}", failure.class.as_str(), out::plain(&failure.reason)));
     }
@@ -127,6 +131,7 @@ fn as_json(id: &SessionId, state: &SessionState, running: bool) -> serde_json::V
                 "retry_class": node.failure.as_ref().map(|failure| failure.class),
                 "reason": node.failure.as_ref().map(|failure| &failure.reason),
                 "merkle": node.merkle,
+                "changed_since": node.changed_since,
             })
         })
         .collect();

@@ -42,6 +42,14 @@ pub fn summary(state: &SessionState) {
             .filter_map(|node| node.best.as_ref())
     };
     let tests = number("tests_changed", committed().map(|best| best.diff.tests_changed).sum());
+    let since: Vec<&str> = state
+        .nodes
+        .values()
+        .filter(|node| !node.changed_since.is_empty())
+        .map(|node| node.spec.id.as_str())
+        .collect();
+    let since =
+        if since.is_empty() { String::new() } else { format!(" changed_by_you={}", value(&since.join(","))) };
     // The head's readings are the final look; before all nodes are closed there is none.
     let last = state.baseline.readings.values().filter_map(|readings| readings.last());
     let inherited = if end.reason == EndReason::NodesClosed {
@@ -51,7 +59,7 @@ pub fn summary(state: &SessionState) {
     };
     let used = &state.account.used;
     out::line(&format!(
-        "SUMMARY completed={done}/{} status={}{open}{owed}{tests}{inherited} active_plugins={} calls={} tokens={} next={}",
+        "SUMMARY completed={done}/{} status={}{open}{owed}{since}{tests}{inherited} active_plugins={} calls={} tokens={} next={}",
         ends.len(),
         super::session_word(state, false),
         plugins(state),

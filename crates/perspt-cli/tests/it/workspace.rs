@@ -1,6 +1,7 @@
 //! The user's tree, in every state a user's tree can be in.
 
-use perspt_testkit::server::{Ask, Gate, Point};
+use perspt_testkit::server::{Ask, Gate, Point, Reply};
+use serde_json::json;
 
 use crate::support::{Language, World, bundle, planned, solution, write};
 
@@ -294,4 +295,32 @@ fn copy_folder(from: &std::path::Path, to: &std::path::Path) {
             std::fs::copy(entry.path(), to).unwrap();
         }
     }
+}
+
+#[test]
+fn what_the_user_takes_back_of_a_commit_is_told_at_the_end() {
+    let world = World::of(Language::Python);
+    let (lib, old) = (world.ws().join("calc/__init__.py"), world.read("calc/__init__.py"));
+    let tasks = json!({"tasks": [
+        {"id": "mul", "goal": "mul", "output_files": ["calc/__init__.py"]},
+        {"id": "more", "goal": "more", "output_files": ["calc/more.py", "tests/test_more.py"], "dependencies": ["mul"]},
+    ]})
+    .to_string();
+    let world =
+        world.serve(move |ask: &Ask| match ask.tag().map(|tag| tag.node.as_str()).unwrap_or_default() {
+            "mul" => bundle(&[write("calc/__init__.py", &Language::Python.lib_with("a * b"))]),
+            "more" => {
+                std::fs::write(&lib, &old).unwrap();
+                bundle(&[
+                    write("calc/more.py", "def more(a):\n    return a + 1\n"),
+                    write(
+                        "tests/test_more.py",
+                        "from calc.more import more\n\n\ndef test_more():\n    assert more(1) == 2\n",
+                    ),
+                ])
+            }
+            _ => Reply::text(tasks.clone()),
+        });
+    world.agent("add mul and more").expect(0).says("COMMIT node=mul").says("changed_by_you=mul");
+    world.perspt(&["status"]).expect(0).says("changed by you since: calc/__init__.py");
 }

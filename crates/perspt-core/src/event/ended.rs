@@ -45,6 +45,15 @@ pub struct DiffNote {
     pub tests_changed: u32,
 }
 
+impl DiffNote {
+    /// Whether it has to do with a file.
+    pub fn touches(&self, path: &RelPath) -> bool {
+        let mut moved = self.moved.iter();
+        [&self.create, &self.modify, &self.delete].iter().any(|paths| paths.contains(path))
+            || moved.any(|(from, to)| from == path || to == path)
+    }
+}
+
 /// The seven ends of reading an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ParseState {

@@ -173,6 +173,9 @@ pub struct Node {
     pub end: Option<NodeEnd>,
     /// The commit's Merkle root, once committed.
     pub merkle: Option<Sha>,
+    /// Files of its commit that the user has changed since, as far as perspt has seen.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed_since: Vec<RelPath>,
 }
 
 impl Node {
@@ -197,6 +200,7 @@ impl Node {
             prompt: None,
             end: None,
             merkle: None,
+            changed_since: Vec::new(),
         }
     }
 

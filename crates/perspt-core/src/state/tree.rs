@@ -79,6 +79,14 @@ impl SessionState {
             self.parent = head.id.0;
             self.first_baseline.clear();
         }
+        for node in self.nodes.values_mut().filter(|node| node.end == Some(NodeEnd::Committed)) {
+            let Some(best) = &node.best else { continue };
+            for path in changed {
+                if best.diff.touches(path) && !node.changed_since.contains(path) {
+                    node.changed_since.push(path.clone());
+                }
+            }
+        }
         let Some(node) = self.node_mut(id) else { return };
         let open = node.spec.scope != crate::plan::OpenScope::Listed;
         // A file that is now a folder, or the other way round, is in the way as much as a changed one.
