@@ -167,8 +167,13 @@ fn ended(begun: Option<&InFlight>, outcome: &Ended, state: &SessionState) {
                 value(confinement)
             ));
         }
-        Ended::Measured { reading, .. } if node.is_none() => {
+        Ended::Measured { reading, environment, .. } if node.is_none() => {
             look(begun.map(|begun| &begun.effect), reading, state);
+            if let (Some(missing), true) = (environment, state.nodes.is_empty()) {
+                let (root, tool) = (plain(reading.stage.root.shown()), &missing.tool);
+                out::note(&format!("note: `{root}` cannot be measured ({tool}: {})", plain(&missing.why)));
+                out::note(&format!("      {}", plain(&missing.install)));
+            }
         }
         Ended::Calibrated { verdict, .. } => {
             let stage = begun.and_then(|begun| match &begun.effect {

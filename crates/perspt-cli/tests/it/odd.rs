@@ -442,3 +442,37 @@ fn the_fallback_graph_shows_the_file_that_the_task_names() {
     let first = requests.iter().find(|request| !request.text().contains("intent=architect")).unwrap();
     assert!(first.text().contains("def add(a, b)"), "{}", first.text());
 }
+
+#[test]
+fn a_root_that_cannot_be_measured_is_in_the_way_only_of_what_touches_it() {
+    let monorepo = || {
+        let world = World::empty();
+        for (root, import) in [("one", ""), ("two", "import surely_not_installed_x\n")] {
+            world.write(
+                &format!("{root}/pyproject.toml"),
+                &format!(
+                    "[project]\nname = \"{root}\"\nversion = \"0.1\"\ndependencies = [\"surely_not_installed_x\"]\n"
+                ),
+            );
+            world.write(&format!("{root}/{root}.py"), &format!("{import}def add(a, b):\n    return a + b\n"));
+            world.write(
+                &format!("{root}/test_{root}.py"),
+                &format!("from {root} import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n"),
+            );
+        }
+        world.git();
+        world
+    };
+    let answer = |root: &str| {
+        let code = "def add(a, b):\n    return a + b\n\n\ndef sub(a, b):\n    return a - b\n";
+        let file = format!("{root}/{root}.py");
+        (plan_of(&[file.as_str()], "code"), bundle(&[write(&file, code)]))
+    };
+    let (plan, reply) = answer("one");
+    let world = monorepo().serve(scripted(plan, reply));
+    world.agent("add sub to one/one.py").expect(0).warns("`two` cannot be measured").says("COMMIT node=mul");
+    let (plan, reply) = answer("two");
+    let world = monorepo().serve(scripted(plan, reply));
+    world.agent("add sub to two/two.py").expect(6).warns("surely_not_installed_x").never_says("COMMIT");
+    assert_eq!(world.server().asks(), 1, "the plan is all that is asked for");
+}

@@ -7,8 +7,8 @@ use crate::budget::Spend;
 use crate::effect::{Branch, Effect, Intent};
 use crate::energy::{Energy, ReadingSummary};
 use crate::event::{
-    AskNext, Calibration, Closed, Decision, Ended, Event, MissingTool, RetryClass, SessionResumed, Trouble,
-    Verdict,
+    AskNext, Calibration, Closed, Decision, Ended, Event, MissingTool, RetryClass, RootRef, SessionResumed,
+    Trouble, Verdict,
 };
 use crate::ids::{BlobId, EffectId, Millis, NodeId};
 use crate::outcome::{EndReason, NodeEnd};
@@ -277,6 +277,18 @@ impl SessionState {
         }
     }
 
+    /// Before there is a plan, a root that cannot be measured is in the way only of nodes that touch it, as one whose
+    /// tools are missing is.
+    fn cannot_measure(&mut self, stage: &StageId, missing: &MissingTool) {
+        let here = |root: &RootRef| root.dir == stage.root && root.plugin == stage.plugin;
+        let others = self.live_roots().any(|root| !here(root));
+        let known = self.probed.iter_mut().flatten().find(|stages| here(&stages.root));
+        match known.filter(|_| others && self.nodes.is_empty()) {
+            Some(stages) => stages.missing.push(missing.clone()),
+            None => self.degraded = Some(missing.clone()),
+        }
+    }
+
     fn measured(
         &mut self,
         node: &Option<NodeId>,
@@ -285,7 +297,7 @@ impl SessionState {
         environment: &Option<MissingTool>,
     ) {
         if let Some(missing) = environment {
-            self.degraded = Some(missing.clone());
+            self.cannot_measure(&reading.stage, missing);
         }
         let Effect::Measure { branch, stage, .. } = effect else { return };
         if reading.tree != branch.tree || reading.stage != *stage {
