@@ -18,6 +18,16 @@ pub struct Person {
 /// How much must have come before progress is drawn again.
 const STEP: usize = 2048;
 
+/// Drops what was typed before the question: nobody can have meant it as an answer. Where it cannot be dropped there
+/// is no terminal any more, and then nothing is read as an answer either.
+fn forget_what_was_typed() {
+    let _ = rustix::termios::tcflush(std::io::stdin(), rustix::termios::QueueSelector::IFlush);
+}
+
+fn is_yes(answer: &str) -> bool {
+    ["y", "yes"].iter().any(|yes| answer.trim().eq_ignore_ascii_case(yes))
+}
+
 impl Console for Person {
     fn approve_plan<'a>(&'a self, state: &'a SessionState) -> BoxFuture<'a, Decision> {
         let tools: Vec<String> = state
@@ -32,6 +42,7 @@ impl Console for Person {
             out::note(&format!("  runs       {} (and what they start), confined", tools.join(", ")));
             out::note("  network    only to fetch dependencies, before any of their code runs");
             out::note("  writes     a copy of the project; your files change only by verified commits");
+            forget_what_was_typed();
             out::prompt("Work on this plan? [y/N] ");
             let answer = tokio::task::spawn_blocking(|| {
                 let mut line = String::new();
@@ -39,7 +50,7 @@ impl Console for Person {
             })
             .await;
             match answer {
-                Ok(Ok(line)) if matches!(line.trim(), "y" | "Y" | "yes" | "Yes") => Decision::Yes,
+                Ok(Ok(line)) if is_yes(&line) => Decision::Yes,
                 _ => Decision::No,
             }
         })

@@ -40,7 +40,7 @@ enum Shown {
 
 impl Shown {
     fn new(json: bool) -> Shown {
-        if json { Shown::Json(Json) } else { Shown::Lines(Box::default()) }
+        if json { Shown::Json(Json::default()) } else { Shown::Lines(Box::default()) }
     }
 
     fn view(&mut self) -> &mut dyn View {

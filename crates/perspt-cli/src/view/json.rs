@@ -7,10 +7,14 @@ use perspt_core::state::SessionState;
 use perspt_store::Stamp;
 use serde::Serialize;
 
+use super::plan::{PlanShown, plan_lines};
 use crate::out;
 
 /// The JSON view.
-pub struct Json;
+#[derive(Default)]
+pub struct Json {
+    plan: PlanShown,
+}
 
 #[derive(Serialize)]
 struct Line<'a> {
@@ -22,7 +26,11 @@ struct Line<'a> {
 }
 
 impl View for Json {
-    fn saw(&mut self, stamp: &Stamp, at: Millis, event: &Event, _: &SessionState) {
+    fn saw(&mut self, stamp: &Stamp, at: Millis, event: &Event, state: &SessionState) {
+        // Stdout has records and nothing else; a plan whose records are of an earlier run is told beside it.
+        if self.plan.is_owed(event) {
+            plan_lines(state, out::note);
+        }
         let line = Line { seq: stamp.seq, at, v: SCHEMA, event, hash: stamp.hash };
         if let Ok(text) = serde_json::to_string(&line) {
             out::line(&text);

@@ -2,15 +2,15 @@
 
 use perspt_agent::ports::View;
 use perspt_core::effect::{Effect, Intent};
-use perspt_core::event::{AskNext, Calibration, Certificate, Closed, Ended, Event, RepoMode};
+use perspt_core::event::{AskNext, Calibration, Certificate, Closed, Ended, Event};
 use perspt_core::ids::{EffectId, Millis, NodeId};
-use perspt_core::plan::OpenScope;
 use perspt_core::state::{InFlight, SessionState};
 use perspt_store::Stamp;
 
+use super::plan::{PlanShown, mode, plan_lines};
 use super::readings::{Inherited, already_failing, look};
 use super::summary::summary;
-use super::text::{diff_fields, energy_fields, kept_place, plugins, slug, verdict_field};
+use super::text::{diff_fields, energy_fields, kept_place, plugins, verdict_field};
 use crate::out::{self, plain, value};
 
 /// The lines.
@@ -20,12 +20,16 @@ pub struct Lines {
     begun: Option<(EffectId, InFlight)>,
     /// What the candidate at hand has inherited, which its judgement does not say.
     inherited: Inherited,
+    plan: PlanShown,
     progress: bool,
 }
 
 impl View for Lines {
     fn saw(&mut self, _: &Stamp, _: Millis, event: &Event, state: &SessionState) {
         self.clear();
+        if self.plan.is_owed(event) {
+            plan_lines(state, out::line);
+        }
         match event {
             Event::SessionStarted(started) => {
                 out::line(&format!(
@@ -65,9 +69,7 @@ impl View for Lines {
                 ended(effect.as_ref(), outcome, state);
             }
             Event::NodeProposed { .. } => {}
-            Event::PlanAdopted { nodes, source, .. } => {
-                plan_lines(state, *nodes, &format!("{source:?}").to_lowercase())
-            }
+            Event::PlanAdopted { .. } => plan_lines(state, out::line),
             Event::AttemptJudged { stages, tree, energy, threshold, .. } => {
                 let roots =
                     stages.iter().map(|stage| &stage.stage.root).collect::<std::collections::BTreeSet<_>>();
@@ -234,41 +236,6 @@ fn ended(begun: Option<&InFlight>, outcome: &Ended, state: &SessionState) {
         | Ended::Broke { .. }
         | Ended::Lost
         | Ended::Cancelled => {}
-    }
-}
-
-fn mode(repo_mode: RepoMode) -> &'static str {
-    match repo_mode {
-        RepoMode::Existing => "existing",
-        RepoMode::Greenfield => "greenfield",
-    }
-}
-
-fn plan_lines(state: &SessionState, nodes: u32, source: &str) {
-    let repo_mode = state.found.as_ref().map_or(RepoMode::Existing, |found| found.repo_mode);
-    out::line(&format!(
-        "PLAN plugins={} nodes={nodes} repo_mode={} source={source}",
-        plugins(state),
-        mode(repo_mode)
-    ));
-    for (index, id) in state.order.iter().enumerate() {
-        let Some(node) = state.nodes.get(id) else { continue };
-        let listed: Vec<&str> =
-            node.spec.output_files.iter().chain(&node.spec.modifies).map(|path| path.as_str()).collect();
-        let files = match node.spec.scope {
-            OpenScope::Listed => listed.join(","),
-            OpenScope::Sources => format!("sources,{}", listed.join(",")),
-            OpenScope::NewTests => "new-tests".to_owned(),
-        };
-        let after: Vec<&str> = node.spec.dependencies.iter().map(NodeId::as_str).collect();
-        let after = if after.is_empty() { String::new() } else { format!(" after={}", after.join(",")) };
-        let number = index + 1;
-        out::line(&format!(
-            "PLAN node[{number}]={id} type={} files={}{after} goal={}",
-            slug(&node.spec.task_type),
-            value(files.trim_end_matches(',')),
-            value(&node.spec.goal)
-        ));
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod json;
 mod lines;
+mod plan;
 mod readings;
 mod summary;
 mod text;

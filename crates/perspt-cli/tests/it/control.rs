@@ -203,14 +203,16 @@ fn without_a_terminal_and_without_yes_it_ends_with_7_before_anything_is_asked() 
     assert!(world.sessions().is_empty());
 }
 
-/// Runs the binary at a terminal of its own and types `words` once it asks.
+/// Runs a task at a terminal of its own and types `words` once it asks.
 pub fn at_a_terminal(world: &World, words: &str) -> crate::support::Ran {
-    let inner = world.command(&[]);
+    typing(world, &["agent", "add a mul function"], "", words)
+}
+
+/// Runs the binary at a terminal of its own; types `early` as soon as it shows anything and `words` once it asks.
+fn typing(world: &World, command: &[&str], early: &str, words: &str) -> crate::support::Ran {
+    let inner = world.command(command);
     let mut python = std::process::Command::new("python3");
-    python
-        .args(["-c", include_str!("pty.py"), words])
-        .arg(inner.get_program())
-        .args(["agent", "add a mul function"]);
+    python.args(["-c", include_str!("pty.py"), words, early]).arg(inner.get_program()).args(inner.get_args());
     python
         .env_clear()
         .envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))))
@@ -228,6 +230,30 @@ fn at_a_terminal_one_question_is_asked_over_plan_and_policy() {
     // End of file is no consent either.
     at_a_terminal(&world, "\x04").expect(7);
     at_a_terminal(&world, "y\n").expect(0).says("COMMIT node=mul");
+}
+
+#[test]
+fn what_was_typed_before_the_question_is_no_answer_to_it() {
+    let world = World::of(L).serve(planned(L, |_| solution(L)));
+    let before = world.files();
+    let task = ["agent", "add a mul function"];
+    typing(&world, &task, "y\n", "n\n").expect(7).says("PLAN node[1]=mul").says("status=refused");
+    assert_eq!(world.files(), before);
+    typing(&world, &task, "n\ny", "YES\n").expect(0).says("COMMIT node=mul");
+}
+
+#[test]
+fn a_resume_that_asks_shows_the_plan_first() {
+    for flag in [None, Some("--json")] {
+        let world = World::of(L).serve(planned(L, |_| solution(L)));
+        at_a_terminal(&world, "\x03").expect(130);
+        let command: Vec<&str> = ["resume"].into_iter().chain(flag).collect();
+        let ran = typing(&world, &command, "", "n\n").expect(7);
+        let plan = ran.out.find("PLAN node[1]=mul type=unit_test files=calc/__init__.py,tests/test_mul.py");
+        let question = ran.out.find("Work on this plan?");
+        assert!(plan.is_some() && plan < question, "{}", ran.out);
+        assert_eq!(ran.out.matches("PLAN node[1]").count(), 1, "{}", ran.out);
+    }
 }
 
 #[test]

@@ -1,4 +1,5 @@
-# Runs a program at a terminal of its own; types the first argument once it asks; prints what it showed.
+# Runs a program at a terminal of its own; types the first argument once it asks, and the second as soon as it
+# shows anything; prints what it showed.
 # One that hangs is ended in the end, so that its test fails instead of waiting for ever.
 import os
 import pty
@@ -9,7 +10,7 @@ HANGS = 900
 
 pid, fd = pty.fork()
 if pid == 0:
-    os.execv(sys.argv[2], sys.argv[2:])
+    os.execv(sys.argv[3], sys.argv[3:])
 signal.signal(signal.SIGALRM, lambda *_: os.kill(pid, signal.SIGKILL))
 signal.alarm(HANGS)
 seen = b""
@@ -21,6 +22,8 @@ while True:
         break
     if not piece:
         break
+    if not seen:
+        os.write(fd, sys.argv[2].encode())
     seen += piece
     if b"[y/N]" in seen and not asked:
         asked = True

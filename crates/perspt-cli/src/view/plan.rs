@@ -1,0 +1,71 @@
+//! The plan, as a person sees it before being asked about it.
+
+use perspt_core::effect::Effect;
+use perspt_core::event::{Event, RepoMode};
+use perspt_core::ids::NodeId;
+use perspt_core::plan::OpenScope;
+use perspt_core::state::SessionState;
+
+use super::text::{plugins, slug};
+use crate::out::value;
+
+/// Whether this process has shown the plan. One that takes a session up was not there when the plan was adopted, and
+/// owes it to whoever is asked about it.
+#[derive(Default)]
+pub struct PlanShown(bool);
+
+impl PlanShown {
+    /// Whether the plan must be shown before this event is.
+    pub fn is_owed(&mut self, event: &Event) -> bool {
+        match event {
+            Event::PlanAdopted { .. } => {
+                self.0 = true;
+                false
+            }
+            Event::EffectStarted { effect: Effect::Question { .. }, .. } => {
+                !std::mem::replace(&mut self.0, true)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Shows the adopted plan: what it is, then a line a node.
+pub fn plan_lines(state: &SessionState, print: fn(&str)) {
+    let repo_mode = state.found.as_ref().map_or(RepoMode::Existing, |found| found.repo_mode);
+    let source = state.planning.adopted.as_ref().map(|(_, _, source)| format!("{source:?}").to_lowercase());
+    print(&format!(
+        "PLAN plugins={} nodes={} repo_mode={} source={}",
+        plugins(state),
+        state.order.len(),
+        mode(repo_mode),
+        source.unwrap_or_default()
+    ));
+    for (index, id) in state.order.iter().enumerate() {
+        let Some(node) = state.nodes.get(id) else { continue };
+        let listed: Vec<&str> =
+            node.spec.output_files.iter().chain(&node.spec.modifies).map(|path| path.as_str()).collect();
+        let files = match node.spec.scope {
+            OpenScope::Listed => listed.join(","),
+            OpenScope::Sources => format!("sources,{}", listed.join(",")),
+            OpenScope::NewTests => "new-tests".to_owned(),
+        };
+        let after: Vec<&str> = node.spec.dependencies.iter().map(NodeId::as_str).collect();
+        let after = if after.is_empty() { String::new() } else { format!(" after={}", after.join(",")) };
+        let number = index + 1;
+        print(&format!(
+            "PLAN node[{number}]={id} type={} files={}{after} goal={}",
+            slug(&node.spec.task_type),
+            value(files.trim_end_matches(',')),
+            value(&node.spec.goal)
+        ));
+    }
+}
+
+/// Empty or not, in a word.
+pub fn mode(repo_mode: RepoMode) -> &'static str {
+    match repo_mode {
+        RepoMode::Existing => "existing",
+        RepoMode::Greenfield => "greenfield",
+    }
+}
