@@ -31,7 +31,9 @@ pub fn main() -> ExitCode {
         Err(error) => {
             let usage = error.use_stderr();
             // A closed terminal is no reason to fail differently.
-            let _ = error.print();
+            if let Err(error) = error.print() {
+                out::not_written(&error);
+            }
             return ExitCode::from(if usage { 2 } else { 0 });
         }
     };

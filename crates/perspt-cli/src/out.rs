@@ -1,15 +1,37 @@
 //! The only place that prints. Lines go to stdout, everything about progress and errors to stderr. A
 //! reader that goes away is no reason to stop, and text from models and tools cannot steer the terminal.
 
-use std::io::{IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
+use std::sync::Once;
 
 use crate::fail::Failure;
 
 /// Prints one line on stdout.
 pub fn line(text: &str) {
-    let mut stdout = std::io::stdout().lock();
-    let _ = writeln!(stdout, "{text}");
-    let _ = stdout.flush();
+    if let Err(error) = write_whole(&format!("{text}\n")) {
+        not_written(&error);
+    }
+}
+
+/// Writes past the standard library's stdout, which takes a descriptor that cannot be written for a success.
+fn write_whole(text: &str) -> std::io::Result<()> {
+    let mut left = text.as_bytes();
+    while !left.is_empty() {
+        let taken = rustix::io::retry_on_intr(|| rustix::io::write(rustix::stdio::stdout(), left))?;
+        if taken == 0 {
+            return Err(ErrorKind::WriteZero.into());
+        }
+        left = left.get(taken..).unwrap_or_default();
+    }
+    Ok(())
+}
+
+/// Says once that stdout did not take what was printed. A reader that went away knows it.
+pub fn not_written(error: &std::io::Error) {
+    static SAID: Once = Once::new();
+    if error.kind() != ErrorKind::BrokenPipe {
+        SAID.call_once(|| note(&format!("note: what is printed is lost: stdout cannot be written: {error}")));
+    }
 }
 
 /// Prints one line on stderr.

@@ -1,16 +1,19 @@
 //! `perspt resume`: the same loop, from what the log says.
 
-use perspt_agent::open::resume;
+use perspt_agent::open::{read, resume};
 use perspt_agent::ports::{Clock, SystemClock};
-use perspt_core::event::{Approval, SessionResumed};
+use perspt_core::event::{Approval, Event, SessionResumed};
+use perspt_core::ids::SessionId;
 use perspt_core::outcome::NodeEnd;
 use perspt_model::shown_url;
+use perspt_store::Home;
 
 use super::{Shown, agent, exit_code};
 use crate::args::ResumeArgs;
 use crate::config::Config;
 use crate::fail::Failure;
 use crate::pick::{Which, check_workspace, pick, state_of};
+use crate::view::record_line;
 use crate::{out, wire};
 
 /// Runs it.
@@ -26,12 +29,16 @@ pub fn run(args: &ResumeArgs) -> Result<u8, Failure> {
     let before = state_of(&home, &id)?;
     let meta = before.meta.clone().ok_or(perspt_agent::AgentError::NeverBegun)?;
     if let Some(end) = before.end.as_ref().filter(|end| !end.reason.is_resumable()) {
-        let done = before.node_ends().iter().filter(|end| **end == NodeEnd::Committed).count();
-        let status = crate::view::session_word(&before, false);
-        out::line(&format!(
-            "SUMMARY session={id} completed={done}/{} status={status} already_ended=true",
-            before.order.len()
-        ));
+        if args.run.json {
+            print_ending(&home, &id)?;
+        } else {
+            let done = before.node_ends().iter().filter(|end| **end == NodeEnd::Committed).count();
+            let status = crate::view::session_word(&before, false);
+            out::line(&format!(
+                "SUMMARY session={id} completed={done}/{} status={status} already_ended=true",
+                before.order.len()
+            ));
+        }
         return Ok(end.outcome.exit_code());
     }
     check_workspace(&meta)?;
@@ -60,6 +67,20 @@ pub fn run(args: &ResumeArgs) -> Result<u8, Failure> {
     }
     let state = wire::drive(&home, &config, open, shown.view())?;
     Ok(exit_code(&state))
+}
+
+/// Prints the record that ended a session, as the log has it.
+fn print_ending(home: &Home, id: &SessionId) -> Result<(), Failure> {
+    let mut ending = None;
+    read(home, id, &mut |record, event, _| {
+        if let Some(Event::SessionEnded { .. }) = event {
+            ending = Some(record_line(record));
+        }
+    })?;
+    if let Some(line) = ending {
+        out::line(&line);
+    }
+    Ok(())
 }
 
 /// What was given up before is shown first.

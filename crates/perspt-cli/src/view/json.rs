@@ -4,7 +4,7 @@ use perspt_agent::ports::View;
 use perspt_core::event::{Event, SCHEMA};
 use perspt_core::ids::Millis;
 use perspt_core::state::SessionState;
-use perspt_store::Stamp;
+use perspt_store::{Record, Stamp};
 use serde::Serialize;
 
 use super::plan::{PlanShown, plan_lines};
@@ -36,4 +36,11 @@ impl View for Json {
             out::line(&text);
         }
     }
+}
+
+/// A record that was read, as the log has it. The bytes of its event are the log's own; the fields around them have
+/// one form only.
+pub fn record_line(record: &Record) -> String {
+    let Record { seq, at, v, hash, event } = record;
+    format!("{{\"seq\":{seq},\"at\":{},\"v\":{v},\"event\":{},\"hash\":\"{hash}\"}}", at.0, event.get())
 }

@@ -7,6 +7,6 @@ mod readings;
 mod summary;
 mod text;
 
-pub use json::Json;
+pub use json::{Json, record_line};
 pub use lines::Lines;
 pub use text::{energy_words, kept_place, session_word, slug};

@@ -80,6 +80,36 @@ fn the_ledger_lists_counts_shows_and_verifies() {
 }
 
 #[test]
+fn resuming_what_has_ended_prints_its_last_record_as_json() {
+    let world = done();
+    world.perspt(&["resume"]).expect(0).says("SUMMARY session=").says("already_ended=true");
+    let ran = world.perspt(&["resume", "--json"]).expect(0);
+    let text = std::fs::read_to_string(log(&world)).unwrap();
+    let last = text.lines().last().unwrap();
+    assert!(last.contains("session_ended"), "{last}");
+    assert_eq!(ran.out, format!("{last}\n"));
+}
+
+#[test]
+fn that_stdout_cannot_be_written_is_said_once() {
+    let world = done();
+    let to = |stdout: std::fs::File, words: &[&str]| {
+        crate::support::Ran::of(world.command(words).stdout(stdout).output().unwrap())
+    };
+    let full = || std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let closed = || std::fs::File::open("/dev/null").unwrap();
+    for (stdout, why) in [(full(), "No space left"), (closed(), "Bad file descriptor")] {
+        let ran = to(stdout, &["status"]).expect(0).warns("stdout cannot be written").warns(why);
+        assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
+    }
+    to(full(), &["--version"]).expect(0).warns("stdout cannot be written");
+    let (reader, writer) = rustix::pipe::pipe().unwrap();
+    drop(reader);
+    let ran = to(writer.into(), &["status"]).expect(0);
+    assert_eq!(ran.err, "", "a reader that went away knows it");
+}
+
+#[test]
 fn a_node_is_shown_as_the_newest_session_left_it() {
     let world = World::of(L).serve(planned(L, |ask: &perspt_testkit::server::Ask| {
         if ask.ordinal == 2 { solution(L) } else { crate::support::attempt(L, "a + b") }
