@@ -12,6 +12,7 @@ mod fail;
 mod interrupts;
 mod out;
 mod pick;
+mod verify;
 mod view;
 mod wire;
 

@@ -1,14 +1,17 @@
 //! Finding the session a command is about.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
+use perspt_agent::AgentError;
 use perspt_agent::open::{decode, read};
 use perspt_core::event::{Event, SessionStarted};
 use perspt_core::ids::SessionId;
 use perspt_core::state::SessionState;
-use perspt_store::{Home, LogReader};
+use perspt_store::{Home, LogReader, Record, SessionInfo, StoreError};
 
 use crate::fail::Failure;
+use crate::verify::verify_session;
 use crate::wire;
 
 /// Which session.
@@ -29,8 +32,6 @@ const FOLDERS: usize = 3;
 /// The session's id.
 pub fn pick(home: &Home, which: &Which<'_>) -> Result<SessionId, Failure> {
     let sessions = home.sessions()?;
-    let none = |why: String, todo: String| Failure::usage("the session was not found", why, todo);
-    let list = || "`perspt status --all` lists the sessions".to_owned();
     match which {
         Which::Named(begin) => {
             let mut fit =
@@ -38,38 +39,64 @@ pub fn pick(home: &Home, which: &Which<'_>) -> Result<SessionId, Failure> {
             match (fit.next(), fit.next()) {
                 (Some(id), None) => Ok(id.clone()),
                 (Some(first), Some(second)) => Err(ambiguous(begin, [first, second].into_iter().chain(fit))),
-                (None, _) => Err(none(format!("no session begins with `{begin}`"), list())),
+                (None, _) => Err(not_found(format!("no session begins with `{begin}`"), LIST.to_owned())),
             }
         }
-        Which::Last => sessions
-            .iter()
-            .find(|session| session.begun.is_some())
-            .map(|session| session.id.clone())
-            .ok_or_else(|| none("there is no session yet".to_owned(), list())),
-        Which::LastHere => {
-            let folder = wire::folder(None)?;
-            let mut others = Vec::new();
-            for session in &sessions {
-                let Some(workspace) = workspace_of(home, &session.id) else { continue };
-                if Path::new(&workspace) == folder {
-                    return Ok(session.id.clone());
-                }
+        Which::Last => last(home, &sessions),
+        Which::LastHere => last_here(home, &sessions),
+    }
+}
+
+const LIST: &str = "`perspt status --all` lists the sessions";
+
+fn not_found(why: String, todo: String) -> Failure {
+    Failure::usage("the session was not found", why, todo)
+}
+
+fn last(home: &Home, sessions: &[SessionInfo]) -> Result<SessionId, Failure> {
+    for session in sessions {
+        match begun(home, &session.id) {
+            Begun::In(_) => return Ok(session.id.clone()),
+            Begun::Never => {}
+            Begun::Unreadable(failure) => return Err(failure),
+        }
+    }
+    Err(not_found("there is no session yet".to_owned(), LIST.to_owned()))
+}
+
+fn last_here(home: &Home, sessions: &[SessionInfo]) -> Result<SessionId, Failure> {
+    let folder = wire::folder(None)?;
+    let known_last = home.last_session_in(&folder)?;
+    let mut others = Vec::new();
+    let mut unreadable = None;
+    for session in sessions {
+        match begun(home, &session.id) {
+            Begun::In(workspace) if Path::new(&workspace) == folder => return Ok(session.id.clone()),
+            Begun::In(workspace) => {
                 if others.len() < FOLDERS && !others.contains(&workspace) {
                     others.push(workspace);
                 }
             }
-            let why = format!("no session has worked in {}", folder.display());
-            let todo = match others.as_slice() {
-                [] => "start one with `perspt agent`".to_owned(),
-                others => format!(
-                    "go to the session's folder (the last were {}), or name the session; {}",
-                    others.join(", "),
-                    list()
-                ),
-            };
-            Err(none(why, todo))
+            Begun::Never => {}
+            // An older one of this folder is not the last.
+            Begun::Unreadable(failure) if known_last.as_ref() == Some(&session.id) => return Err(failure),
+            Begun::Unreadable(failure) => {
+                unreadable.get_or_insert(failure);
+            }
         }
     }
+    // It may be the one that is looked for: nobody can tell where it worked.
+    if let Some(failure) = unreadable {
+        return Err(failure);
+    }
+    let todo = match others.as_slice() {
+        [] => "start one with `perspt agent`".to_owned(),
+        others => format!(
+            "go to the session's folder (the last were {}), or name the session; {LIST}",
+            others.join(", ")
+        ),
+    };
+    Err(not_found(format!("no session has worked in {}", folder.display()), todo))
 }
 
 fn ambiguous<'a>(begin: &str, fit: impl Iterator<Item = &'a SessionId>) -> Failure {
@@ -84,18 +111,73 @@ fn ambiguous<'a>(begin: &str, fit: impl Iterator<Item = &'a SessionId>) -> Failu
     )
 }
 
-/// The workspace of a session, from its first record.
-fn workspace_of(home: &Home, id: &SessionId) -> Option<String> {
-    let record = LogReader::open(home, id).ok()?.poll().ok()??;
-    match decode(&record).ok()? {
-        Event::SessionStarted(started) => Some(started.workspace),
-        _ => None,
+/// How a session began, as far as its first record can be read.
+enum Begun {
+    /// In this workspace.
+    In(String),
+    /// It was killed before its first record, or is no session at all.
+    Never,
+    /// It did begin, and where cannot be read.
+    Unreadable(Failure),
+}
+
+fn begun(home: &Home, id: &SessionId) -> Begun {
+    let first = LogReader::open(home, id).and_then(|mut reader| reader.poll());
+    match first {
+        Ok(Some(record)) => match decode(&record) {
+            Ok(Event::SessionStarted(started)) => Begun::In(started.workspace),
+            Ok(_) => Begun::Unreadable(damaged(id, "its first record is not a beginning")),
+            Err(error) => Begun::Unreadable(unreadable(id, error)),
+        },
+        Ok(None) => lost(home, id).map_or(Begun::Never, Begun::Unreadable),
+        Err(error) => Begun::Unreadable(unreadable(id, error.into())),
     }
+}
+
+/// The damage of a session without a record, unless it was killed at its very beginning.
+fn lost(home: &Home, id: &SessionId) -> Option<Failure> {
+    verify_session(home, id).err().map(|why| damaged(id, &why))
+}
+
+/// Why a session cannot be read: damage, unless the reason is another one that has its own advice.
+fn unreadable(id: &SessionId, error: AgentError) -> Failure {
+    match &error {
+        AgentError::Store(StoreError::Io { source, .. }) if source.kind() != ErrorKind::PermissionDenied => {
+            damaged(id, &error.to_string())
+        }
+        AgentError::Store(StoreError::Integrity { .. }) | AgentError::BadEvent { .. } => {
+            damaged(id, &error.to_string())
+        }
+        _ => error.into(),
+    }
+}
+
+fn damaged(id: &SessionId, why: &str) -> Failure {
+    Failure::internal(
+        "the session's log is damaged",
+        format!("session {id}: {why}"),
+        "run `perspt ledger --verify`; other sessions can be named, and `perspt status --all` lists them",
+    )
+}
+
+/// Reads a session without a lock, as far as it goes.
+pub fn read_session(
+    home: &Home,
+    id: &SessionId,
+    each: &mut dyn FnMut(&Record, Option<&Event>, &SessionState),
+) -> Result<SessionState, Failure> {
+    let mut records = 0u64;
+    let state = read(home, id, &mut |record, event, state| {
+        records += 1;
+        each(record, event, state);
+    });
+    let state = state.map_err(|error| unreadable(id, error))?;
+    if records > 0 { Ok(state) } else { lost(home, id).map_or(Ok(state), Err) }
 }
 
 /// The state of a session, read without a lock.
 pub fn state_of(home: &Home, id: &SessionId) -> Result<SessionState, Failure> {
-    Ok(read(home, id, &mut |_, _, _| {})?)
+    read_session(home, id, &mut |_, _, _| {})
 }
 
 /// Refuses to go on with a session whose workspace is no longer where it was.

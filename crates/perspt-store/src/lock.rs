@@ -110,6 +110,11 @@ impl Home {
         let holder = Holder::read(&self.session(id)?, LOCK);
         Ok(holder.lives().then_some(holder))
     }
+
+    /// The session that was the last to work in a workspace, as far as that was written down.
+    pub fn last_session_in(&self, workspace: &Path) -> Result<Option<SessionId>, StoreError> {
+        Ok(self.workspace(workspace)?.and_then(|place| Holder::read(&place, HOLDER).session))
+    }
 }
 
 /// The right to work in a workspace: the lock on its folder, held until dropped.

@@ -1,18 +1,16 @@
 //! `perspt ledger`: committed work, and the check that nothing in it was changed.
 
-use std::collections::BTreeSet;
-
-use perspt_agent::open::{decode, read};
-use perspt_core::event::{Commit, Ended, Event, KeptPlace, merkle};
-use perspt_core::hash::Sha;
-use perspt_core::ids::{BlobId, Millis, SessionId};
-use perspt_store::{Home, Traces, verify};
+use perspt_core::event::{Commit, Ended, Event};
+use perspt_core::ids::SessionId;
+use perspt_core::state::SessionState;
+use perspt_store::{Home, Traces};
 
 use super::node;
 use crate::args::LedgerArgs;
 use crate::config::Config;
 use crate::fail::Failure;
-use crate::pick::{Which, pick};
+use crate::pick::{Which, pick, read_session};
+use crate::verify::verify_session;
 use crate::{out, wire};
 
 const RECENT: usize = 20;
@@ -37,20 +35,63 @@ pub fn run(args: &LedgerArgs) -> Result<u8, Failure> {
     }
 }
 
-fn commits(home: &Home, id: &SessionId) -> Result<Vec<(Millis, Commit)>, Failure> {
-    let mut commits = Vec::new();
-    read(home, id, &mut |record, event, _| {
+/// The sessions a listing could not read. One damaged log must not hide the others.
+#[derive(Default)]
+pub struct Unread {
+    read: usize,
+    first: Option<Failure>,
+}
+
+impl Unread {
+    /// What was read of a session; where that failed it is left out, with a word about it.
+    pub fn unless<T>(&mut self, id: &SessionId, result: Result<T, Failure>) -> Option<T> {
+        match result {
+            Ok(value) => {
+                self.read += 1;
+                Some(value)
+            }
+            Err(failure) => {
+                let why = out::plain(&failure.trouble.why);
+                out::note(&format!("note: session {id} is left out: {why}; see `perspt ledger --verify`"));
+                self.first.get_or_insert(failure);
+                None
+            }
+        }
+    }
+
+    /// How many could be read; a failure where there are sessions and none could.
+    pub fn others(self) -> Result<usize, Failure> {
+        match self.first {
+            Some(failure) if self.read == 0 => Err(failure),
+            _ => Ok(self.read),
+        }
+    }
+}
+
+/// One session as the ledger sees it.
+struct Entry {
+    state: SessionState,
+    events: u64,
+    commits: Vec<Commit>,
+}
+
+fn entry(home: &Home, id: &SessionId) -> Result<Entry, Failure> {
+    let (mut events, mut commits) = (0, Vec::new());
+    let state = read_session(home, id, &mut |_, event, _| {
+        events += 1;
         if let Some(Event::EffectEnded { outcome: Ended::Published { commit, .. }, .. }) = event {
-            commits.push((record.at, (**commit).clone()));
+            commits.push((**commit).clone());
         }
     })?;
-    Ok(commits)
+    Ok(Entry { state, events, commits })
 }
 
 fn recent(home: &Home, sessions: &[SessionId]) -> Result<u8, Failure> {
+    let mut unread = Unread::default();
     let mut shown = 0;
     for id in sessions {
-        for (_, commit) in commits(home, id)?.into_iter().rev() {
+        let Some(entry) = unread.unless(id, entry(home, id)) else { continue };
+        for commit in entry.commits.into_iter().rev() {
             if shown == RECENT {
                 return Ok(0);
             }
@@ -67,6 +108,7 @@ fn recent(home: &Home, sessions: &[SessionId]) -> Result<u8, Failure> {
             ));
         }
     }
+    unread.others()?;
     if shown == 0 {
         out::line("nothing has been committed yet");
     }
@@ -74,21 +116,20 @@ fn recent(home: &Home, sessions: &[SessionId]) -> Result<u8, Failure> {
 }
 
 fn stats(home: &Home, sessions: &[SessionId]) -> Result<u8, Failure> {
-    let (mut events, mut committed, mut files, mut calls, mut tokens, mut ended) =
-        (0u64, 0u64, 0u64, 0u64, 0u64, 0u64);
+    let mut unread = Unread::default();
+    let (mut events, mut committed, mut files, mut calls, mut tokens, mut ended) = (0, 0, 0, 0, 0, 0);
     for id in sessions {
-        let state = read(home, id, &mut |_, _, _| events += 1)?;
-        for (_, commit) in commits(home, id)? {
-            committed += 1;
-            files += commit.artifacts.len() as u64;
-        }
-        calls += state.account.used.steps;
-        tokens += state.account.used.tokens;
-        ended += u64::from(state.end.is_some());
+        let Some(entry) = unread.unless(id, entry(home, id)) else { continue };
+        events += entry.events;
+        committed += entry.commits.len();
+        files += entry.commits.iter().map(|commit| commit.artifacts.len()).sum::<usize>();
+        calls += entry.state.account.used.steps;
+        tokens += entry.state.account.used.tokens;
+        ended += u64::from(entry.state.end.is_some());
     }
+    let sessions = unread.others()?;
     out::line(&format!(
-        "sessions={} ended={ended} events={events} commits={committed} files={files} calls={calls} tokens={tokens}",
-        sessions.len()
+        "sessions={sessions} ended={ended} events={events} commits={committed} files={files} calls={calls} tokens={tokens}"
     ));
     Ok(0)
 }
@@ -113,123 +154,4 @@ fn verify_all(home: &Home, sessions: &[SessionId]) -> Result<u8, Failure> {
         out::line("there is no session to verify");
     }
     Ok(u8::from(damaged > 0))
-}
-
-fn verify_session(home: &Home, id: &SessionId) -> Result<String, String> {
-    let mut cited: BTreeSet<BlobId> = BTreeSet::new();
-    let mut texts: BTreeSet<BlobId> = BTreeSet::new();
-    let mut released = 0;
-    let mut commits: Vec<(u64, Commit)> = Vec::new();
-    let mut base = Sha::ZERO;
-    let mut unknown = 0u64;
-    let mut bad = None;
-    let verified = verify(home, id, &mut |record| match decode(&record) {
-        Ok(event) => {
-            cite(&event, &mut cited);
-            if event.releases_texts() {
-                released += texts.len();
-                texts.clear();
-            }
-            texts.extend(event.text());
-            if let Event::EffectEnded { outcome, .. } = &event {
-                match outcome {
-                    Ended::Snapshotted { tree, .. } => base = tree.id.0,
-                    Ended::BaseMoved { head, .. } if commits.is_empty() => base = head.id.0,
-                    Ended::Published { commit, .. } => commits.push((record.seq, (**commit).clone())),
-                    _ => {}
-                }
-            }
-        }
-        Err(perspt_agent::AgentError::TooNew { .. }) => unknown += 1,
-        Err(error) => bad = bad.take().or(Some(error.to_string())),
-    })
-    .map_err(|error| error.to_string())?;
-    if let Some(why) = bad {
-        return Err(why);
-    }
-    if let Some(torn) = verified.torn.as_ref().filter(|torn| torn.ended) {
-        let record = verified.records + 1;
-        return Err(format!("record {record}: the last record was changed or torn: {}", torn.why));
-    }
-    let traces = home.traces(id).map_err(|error| error.to_string())?;
-    if verified.records == 0 && traces == Traces::Blobs {
-        return Err("its log is missing or empty, and blobs of it are there".to_owned());
-    }
-    let blobs = home.blobs(id).map_err(|error| error.to_string())?;
-    for blob in &cited {
-        blobs.get(*blob).map_err(|error| format!("a cited blob: {error}"))?;
-    }
-    let shelf = home.texts(id).map_err(|error| error.to_string())?;
-    for text in &texts {
-        shelf.get(*text).map_err(|error| format!("a prompt or answer that is still needed: {error}"))?;
-    }
-    let mut parent = base;
-    for (seq, commit) in &commits {
-        if commit.parent != parent {
-            return Err(format!("record {seq}: the commit of `{}` does not follow its parent", commit.node));
-        }
-        if merkle(&commit.artifacts) != commit.merkle {
-            return Err(format!("record {seq}: the Merkle root of `{}` is wrong", commit.node));
-        }
-        parent = commit.id().0;
-    }
-    let torn =
-        verified.torn.map(|torn| format!(", torn last record of {} bytes", torn.bytes)).unwrap_or_default();
-    let unknown = if unknown > 0 { format!(", {unknown} of a newer schema") } else { String::new() };
-    Ok(format!(
-        "{} records, {} blobs, {released} texts released, {} commits{unknown}{torn}",
-        verified.records,
-        cited.len() + texts.len(),
-        commits.len()
-    ))
-}
-
-/// The blobs an event cites that are kept for good.
-fn cite(event: &Event, cited: &mut BTreeSet<BlobId>) {
-    let outcome = match event {
-        Event::EffectEnded { outcome, .. } => outcome,
-        Event::BytesKept { place: KeptPlace::Blob(blob), .. } => {
-            cited.insert(*blob);
-            return;
-        }
-        _ => return,
-    };
-    match outcome {
-        Ended::Snapshotted { tree, .. } | Ended::BaseMoved { head: tree, .. } => {
-            cited.insert(tree.manifest);
-        }
-        Ended::Probed { detail, .. } => {
-            cited.insert(*detail);
-        }
-        Ended::LaidOut { changes, .. } => {
-            cited.insert(*changes);
-        }
-        Ended::Measured { reading, .. } => {
-            cited.insert(reading.blob);
-        }
-        Ended::BundleParsed { changes, .. } => cited.extend(changes),
-        Ended::Published { commit, head } => {
-            cited.insert(head.manifest);
-            cited.extend(&commit.evidence);
-            cited.extend(
-                commit
-                    .artifacts
-                    .iter()
-                    .flat_map(|change| [change.before, change.after])
-                    .flatten()
-                    .map(|entry| BlobId(entry.hash)),
-            );
-        }
-        Ended::Unworkable { .. }
-        | Ended::Fetched { .. }
-        | Ended::Calibrated { .. }
-        | Ended::Assembled { .. }
-        | Ended::Answered { .. }
-        | Ended::AskFailed { .. }
-        | Ended::PlanParsed { .. }
-        | Ended::Decided { .. }
-        | Ended::Lost
-        | Ended::Cancelled
-        | Ended::Broke { .. } => {}
-    }
 }

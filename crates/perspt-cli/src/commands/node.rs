@@ -2,26 +2,29 @@
 
 use std::collections::BTreeMap;
 
-use perspt_agent::open::read;
 use perspt_core::event::{Certificate, Closed, Commit, Ended, Event};
 use perspt_core::ids::{EffectId, NodeId, SessionId};
 use perspt_core::state::{Node, SessionState};
 use perspt_core::tree::{Change, Entry};
 use perspt_store::Home;
 
+use super::ledger::Unread;
 use crate::fail::Failure;
 use crate::out;
+use crate::pick::read_session;
 use crate::view::{energy_words, session_word, slug};
 
 /// Shows the node of the first session that has it in its plan; the newest comes first.
 pub fn show(home: &Home, sessions: &[SessionId], name: &str) -> Result<u8, Failure> {
+    let mut unread = Unread::default();
     for id in sessions {
         let mut story = Story::new(name);
-        let state = read(home, id, &mut |_, event, _| {
+        let state = read_session(home, id, &mut |_, event, _| {
             if let Some(event) = event {
                 story.saw(event);
             }
-        })?;
+        });
+        let Some(state) = unread.unless(id, state) else { continue };
         if let Some(node) = state.nodes.get(&story.node) {
             let running = home.holder(id)?.is_some();
             head(id, &state, node, running);
@@ -29,6 +32,7 @@ pub fn show(home: &Home, sessions: &[SessionId], name: &str) -> Result<u8, Failu
             return Ok(0);
         }
     }
+    unread.others()?;
     Err(Failure::usage(
         "the node was not found",
         format!("no session has a node `{name}`"),

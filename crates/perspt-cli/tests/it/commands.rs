@@ -249,6 +249,83 @@ fn a_log_that_is_gone_or_empty_is_damage_where_blobs_are_left_of_it() {
     world.perspt(&["ledger", "--verify"]).expect(1).says("DAMAGED").says("log is missing or empty");
 }
 
+/// What may become of a log, and what is said of it then.
+type Damage = (fn(&std::path::Path), &'static str);
+
+#[test]
+fn a_session_whose_beginning_cannot_be_read_is_named_and_not_passed_over() {
+    let damages: [Damage; 5] = [
+        (|log| std::fs::write(log, "").unwrap(), "log is missing or empty"),
+        (|log| std::fs::remove_file(log).unwrap(), "log is missing or empty"),
+        (|log| flip(log, 60), "damaged at line 1"),
+        (|log| std::fs::remove_file(log).and_then(|()| std::fs::create_dir(log)).unwrap(), "log.jsonl"),
+        (|log| pipe(log), "log.jsonl"),
+    ];
+    let world = World::of(L).serve(planned(L, |_| perspt_testkit::server::Reply::status(401, "no")));
+    world.agent("add a mul function").expect(8);
+    let (path, id) = (log(&world), world.sessions()[0].clone());
+    let whole = std::fs::read(&path).unwrap();
+    for (damage, why) in damages {
+        damage(&path);
+        world.perspt(&["ledger", "--verify"]).expect(1).says("DAMAGED").says(&id);
+        let named: [&[&str]; 7] = [
+            &["status"],
+            &["status", &id],
+            &["resume", "-y"],
+            &["resume", "-y", "--last"],
+            &["abort"],
+            &["ledger", "--recent"],
+            &["ledger", "--stats"],
+        ];
+        for words in named {
+            let ran = world.perspt(words).expect(1).warns("error: the session's log is damaged");
+            ran.warns(&id).warns(why).warns("run `perspt ledger --verify`");
+        }
+        world.perspt(&["status", "--all"]).expect(0).says(&id).says("unreadable").says(why);
+        let _ = std::fs::remove_file(&path).or_else(|_| std::fs::remove_dir(&path));
+        std::fs::write(&path, &whole).unwrap();
+    }
+    world.perspt(&["status"]).expect(0);
+}
+
+fn flip(path: &std::path::Path, at: usize) {
+    let mut bytes = std::fs::read(path).unwrap();
+    bytes[at] ^= 1;
+    std::fs::write(path, bytes).unwrap();
+}
+
+fn pipe(path: &std::path::Path) {
+    std::fs::remove_file(path).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+}
+
+#[test]
+fn one_damaged_session_does_not_hide_the_others() {
+    let world = done();
+    let (first, path) = (world.sessions()[0].clone(), log(&world));
+    let base = world.base().join("other");
+    std::fs::create_dir(&base).unwrap();
+    let elsewhere =
+        |words: &[&str]| crate::support::Ran::of(world.command(words).current_dir(&base).output().unwrap());
+    flip(&path, 60);
+    // In a folder of which nobody knows, it may be the one that is looked for.
+    elsewhere(&["status"]).expect(1).warns(&first);
+    world.agent("add a mul function again");
+    let second = world.sessions()[1].clone();
+    world.perspt(&["status"]).expect(0).says(&second);
+    elsewhere(&["resume", "-y"]).expect(1).warns(&first);
+    let left_out = format!("session {first} is left out");
+    world.perspt(&["ledger", "--stats"]).expect(0).says("sessions=1 ").warns(&left_out).warns("--verify");
+    world.perspt(&["ledger", "--recent"]).expect(0).warns(&left_out).never_says("error:");
+    // The last of a folder is not silently another one.
+    flip(&path, 60);
+    flip(&world.home().join("sessions").join(&second).join("log.jsonl"), 60);
+    world.perspt(&["status"]).expect(1).warns(&second);
+    world.perspt(&["status", &first]).expect(0).says("success");
+    world.perspt(&["ledger", "--recent"]).expect(0).says(&first).warns(&second);
+    world.perspt(&["ledger", "--node", "mul"]).expect(0).says(&first).warns(&second);
+}
+
 #[test]
 fn a_stray_folder_among_the_sessions_is_not_verified_and_listed_as_never_begun() {
     let world = done();
