@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use perspt_agent::open::abort_dead;
 use perspt_agent::ports::{Clock, SystemClock};
+use perspt_core::event::{Ended, Event};
 use perspt_core::ids::SessionId;
 use perspt_core::outcome::NodeEnd;
 use perspt_core::state::SessionState;
@@ -13,7 +14,7 @@ use crate::args::AbortArgs;
 use crate::config::Config;
 use crate::fail::Failure;
 use crate::interrupts::Message;
-use crate::pick::{Which, check_workspace, pick, state_of};
+use crate::pick::{Which, check_workspace, pick, read_session, state_of};
 use crate::view::{kept_place, session_word};
 use crate::{out, wire};
 
@@ -39,10 +40,31 @@ pub fn run(args: &AbortArgs) -> Result<u8, Failure> {
         wait(&home, &id, &by)?
     } else {
         before.meta.as_ref().map(check_workspace).transpose()?;
-        abort_dead(&home, &id, SystemClock.now(), &by)?
+        end_dead(&home, &id, &before, &by)?
     };
     say(&id, &state, "was aborted");
     Ok(0)
+}
+
+/// Ends a session whose process is gone. What that process had begun to write into the workspace is finished by
+/// then, and whoever aborts must hear of files that change at that moment.
+fn end_dead(home: &Home, id: &SessionId, before: &SessionState, by: &str) -> Result<SessionState, Failure> {
+    let after = abort_dead(home, id, SystemClock.now(), by)?;
+    read_session(home, id, &mut |_, event, _| {
+        if let Some(Event::EffectEnded { id, outcome: Ended::Published { commit, .. } }) = event
+            && before.in_flight.contains_key(id)
+        {
+            let files = match commit.artifacts.len() {
+                1 => "file was".to_owned(),
+                many => format!("{many} files were"),
+            };
+            out::line(&format!(
+                "node {} had begun to be written when perspt was killed; its {files} finished",
+                commit.node
+            ));
+        }
+    })?;
+    Ok(after)
 }
 
 /// Waits until the owner has ended the session, or is gone.
@@ -54,7 +76,7 @@ fn wait(home: &Home, id: &SessionId, by: &str) -> Result<SessionState, Failure> 
             return Ok(state);
         }
         let Some(holder) = home.holder(id)? else {
-            return Ok(abort_dead(home, id, SystemClock.now(), by)?);
+            return end_dead(home, id, &state_of(home, id)?, by);
         };
         pid = holder.pid;
         if look == QUIET_LOOKS {

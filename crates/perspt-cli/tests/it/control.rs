@@ -126,6 +126,50 @@ fn abort_of_a_dead_session_ends_it_and_unlocks_the_workspace() {
 }
 
 #[test]
+fn abort_says_what_it_finished_of_a_publication_that_a_kill_interrupted() {
+    let world = World::of(L).serve(planned(L, |_| solution(L)));
+    world.agent("add a mul function").expect(0);
+    killed_while_publishing(&world);
+    world.perspt(&["status"]).expect(0).says("interrupted");
+    world
+        .perspt(&["abort"])
+        .expect(0)
+        .says("node mul had begun to be written when perspt was killed; its 2 files were finished\n")
+        .says("was aborted (aborted); kept: mul");
+    assert!(world.read(L.lib()).contains("mul") && !world.read(L.new_test()).is_empty());
+    world.perspt(&["ledger", "--verify"]).expect(0).says("1 commits");
+    world.perspt(&["abort"]).expect(0).says("had already ended").never_says("had begun");
+}
+
+/// Takes a finished session back to the moment at which its files are written and the record of that is not.
+fn killed_while_publishing(world: &World) {
+    let id = perspt_core::ids::SessionId(world.sessions()[0].clone());
+    let path = world.home().join("sessions").join(id.as_str()).join("log.jsonl");
+    let log = std::fs::read_to_string(&path).unwrap();
+    let end = log.lines().position(|line| line.contains("\"ended\":\"published\"")).unwrap();
+    let ended: serde_json::Value = serde_json::from_str(log.lines().nth(end).unwrap()).unwrap();
+    let outcome = &ended["event"]["outcome"];
+    let before: String = log.lines().take(end).flat_map(|line| [line, "\n"]).collect();
+    std::fs::write(&path, before).unwrap();
+    for words in [&["checkout", "-q", "."][..], &["clean", "-fdq"]] {
+        let mut git = std::process::Command::new("git");
+        assert!(git.args(words).current_dir(world.ws()).status().unwrap().success());
+    }
+    let home = perspt_store::Home::open(world.home(), std::sync::Arc::new(perspt_store::RealDisk)).unwrap();
+    let workspace = world.ws().canonicalize().unwrap();
+    let lease = perspt_store::WorkspaceLease::try_acquire(&home, &workspace, &id).unwrap();
+    let publication = perspt_store::publish::Publication {
+        session: id,
+        effect: serde_json::from_value(ended["event"]["id"].clone()).unwrap(),
+        workspace,
+        changes: serde_json::from_value(outcome["commit"]["artifacts"].clone()).unwrap(),
+        record: serde_json::value::to_raw_value(outcome).unwrap(),
+    };
+    let done = perspt_store::publish::publish(&home, &lease, &publication).unwrap();
+    assert_eq!(done, perspt_store::publish::Published::Done);
+}
+
+#[test]
 fn a_session_killed_while_the_model_writes_is_finished_by_resume() {
     let (world, gate) = held();
     let running = world.spawn(&["agent", "-y", "add a mul function"]);
