@@ -15,6 +15,8 @@ use perspt_lang::plugin::Machine;
 use perspt_model::{Key, Model, OpenAi, OpenAiConfig, Recorded, shown_url};
 use perspt_sandbox::Runner;
 use perspt_store::{Home, RealDisk};
+use rustix::fs::{Access, AtFlags, CWD, accessat};
+use rustix::io::Errno;
 
 use crate::config::{self, Config};
 use crate::console::Person;
@@ -64,9 +66,26 @@ pub fn workspace_refusal(home: &Home, folder: &Path) -> Option<Failure> {
         return Some(unusable("its path is not UTF-8", "rename the folder"));
     }
     // A data dir inside what is measured would be measured too.
-    let why = data_dir_refusal(home.root(), folder)?;
-    let todo = "set PERSPT_HOME to a folder outside any project";
-    Some(Failure::usage("perspt's data directory cannot be used", why, todo))
+    if let Some(why) = data_dir_refusal(home.root(), folder) {
+        let todo = "set PERSPT_HOME to a folder outside any project";
+        return Some(Failure::usage("perspt's data directory cannot be used", why, todo));
+    }
+    check_writable(folder).err()
+}
+
+/// Refuses a workspace that nothing could be committed to, before anything is paid for.
+pub fn check_writable(folder: &Path) -> Result<(), Failure> {
+    let Err(error) = accessat(CWD, folder, Access::WRITE_OK, AtFlags::EACCESS) else { return Ok(()) };
+    let why = match error {
+        Errno::ROFS => "its file system is mounted read-only".to_owned(),
+        Errno::ACCESS => "you have no permission to write there".to_owned(),
+        error => error.to_string(),
+    };
+    Err(Failure::usage(
+        "the workspace cannot be written",
+        format!("{}: {why}", folder.display()),
+        "make it writable, or work in a copy of it",
+    ))
 }
 
 /// A new session's name: when it began, and something that tells two of one second apart.

@@ -1,5 +1,7 @@
 //! `perspt resume`: the same loop, from what the log says.
 
+use std::path::Path;
+
 use perspt_agent::open::{read, resume};
 use perspt_agent::ports::{Clock, SystemClock};
 use perspt_core::event::{Approval, Event, SessionResumed};
@@ -42,6 +44,7 @@ pub fn run(args: &ResumeArgs) -> Result<u8, Failure> {
         return Ok(end.outcome.exit_code());
     }
     check_workspace(&meta)?;
+    wire::check_writable(Path::new(&meta.workspace))?;
     if meta.approval == Approval::Person && !args.run.yes {
         agent::approval(false)?;
     }

@@ -3,6 +3,8 @@
 
 use std::process::Command;
 
+use perspt_testkit::server::Reply;
+
 use crate::support::{Language, Ran, World, bundle, planned, solution, write};
 
 const L: Language = Language::Python;
@@ -29,11 +31,38 @@ fn a_home_that_cannot_be_written_ends_with_1_and_says_so() {
     let world = World::of(L).serve(planned(L, |_| solution(L)));
     let before = world.files();
     let home = world.home();
-    let mount = format!("mount --bind {0} {0} && mount -o remount,ro,bind {0}", home.display());
+    let mount = read_only(&home);
     let Some(ran) = mounted(&world, &mount, "agent -y 'add a mul function'") else { return };
     ran.expect(1).warns("error:").warns("permissions of the data directory");
     assert_eq!(world.files(), before);
     assert_eq!(world.server().requests().len(), 0);
+}
+
+/// Mounts a folder over itself so that it cannot be written.
+fn read_only(folder: &std::path::Path) -> String {
+    format!("mount --bind {0} {0} && mount -o remount,ro,bind {0}", folder.display())
+}
+
+#[test]
+fn a_workspace_that_cannot_be_written_is_refused_before_anything_is_asked() {
+    let world = World::of(L).serve(planned(L, |_| Reply::status(401, "no")));
+    let mount = read_only(&world.ws());
+    let Some(ran) = mounted(&world, &mount, "agent -y 'add a mul function'") else { return };
+    let refused = |ran: Ran| {
+        ran.expect(2)
+            .warns("the workspace cannot be written")
+            .warns(&format!("{}: its file system is mounted read-only", world.ws().display()))
+            .warns("do:")
+    };
+    refused(ran);
+    assert!(world.sessions().is_empty());
+    assert_eq!(world.server().requests().len(), 0);
+    mounted(&world, &mount, "doctor").unwrap().says("is no workspace: ").says("mounted read-only");
+    world.agent("add a mul function").expect(8);
+    let (events, asked) = (world.events().len(), world.server().requests().len());
+    refused(mounted(&world, &mount, "resume -y").unwrap());
+    assert_eq!((world.events().len(), world.server().requests().len()), (events, asked));
+    mounted(&world, &mount, "abort").unwrap().expect(0).says("was aborted");
 }
 
 #[test]
