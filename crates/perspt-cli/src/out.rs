@@ -58,9 +58,11 @@ pub fn error(failure: &Failure) {
     }
 }
 
-/// Whether stderr is a terminal, so that progress may be drawn there.
+/// Whether stderr is a terminal that can clear a line, so that progress may be drawn there. One that is dumb, or of
+/// which nothing is known, would show the control sequence itself.
 pub fn progress_shown() -> bool {
-    std::io::stderr().is_terminal()
+    let can_clear = std::env::var_os("TERM").is_some_and(|term| !term.is_empty() && term != "dumb");
+    can_clear && std::io::stderr().is_terminal()
 }
 
 /// Text without control characters, so that it stays on its line and moves no cursor.

@@ -301,6 +301,22 @@ fn a_resume_that_asks_shows_the_plan_first() {
 }
 
 #[test]
+fn a_terminal_that_knows_no_control_sequences_gets_none() {
+    let mut world = World::of(L).serve(planned(L, |_| perspt_testkit::server::Reply::status(401, "no")));
+    let mut sequences = |term: Option<&str>| {
+        match term {
+            Some(term) => world.set("TERM", term),
+            None => world.unset("TERM"),
+        }
+        let ran = typing(&world, &["agent", "-y", "add a mul function"], "", "").expect(8);
+        ran.out.matches('\x1b').count()
+    };
+    assert_eq!(sequences(None), 0);
+    assert_eq!(sequences(Some("dumb")), 0);
+    assert_ne!(sequences(Some("xterm")), 0, "progress is drawn where it can be");
+}
+
+#[test]
 fn a_reader_that_goes_away_does_not_stop_the_session() {
     let world = World::of(L).serve(planned(L, |_| solution(L)));
     let mut command = world.command(&["agent", "-y", "add a mul function"]);
