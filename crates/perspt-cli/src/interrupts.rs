@@ -88,6 +88,16 @@ impl Interrupts for Terminal {
     }
 }
 
+/// Keeps a limit on the size of files from killing the program without a word: once the signal has a handler, the
+/// write fails instead and is told. A handler, unlike an ignored signal, ends with exec, so that whatever is started
+/// meets the limit as it would without us. Where it cannot be had there is only less to say.
+pub fn outlive_file_limit() {
+    // The handler outlives the runtime that it is asked of.
+    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_io().build() else { return };
+    let _inside = runtime.enter();
+    let _ = signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()));
+}
+
 async fn hung_up(signal: &mut Option<Signal>) {
     match signal {
         Some(signal) => {

@@ -27,6 +27,7 @@ pub fn main() -> ExitCode {
     if words.nth(1).is_some_and(|word| word == wire::BOX) {
         return ExitCode::from(u8::try_from(perspt_sandbox::helper_main()).unwrap_or(1));
     }
+    interrupts::outlive_file_limit();
     let args = match args::Args::try_parse() {
         Ok(args) => args,
         Err(error) => {

@@ -88,3 +88,28 @@ fn a_disk_that_is_full_while_tests_run_is_the_machines_fault_and_not_the_models(
     assert_eq!(world.files(), before);
     assert_eq!(world.server().asks(), 2);
 }
+
+#[test]
+fn a_limit_on_the_size_of_files_is_told_and_kills_nobody() {
+    let world = World::of(L).serve(planned(L, |_| solution(L)));
+    let before = world.files();
+    let inner = world.command(&["agent", "-y", "add a mul function"]);
+    let mut limited = Command::new("sh");
+    limited.args(["-c", "ulimit -f 4 && exec \"$0\" \"$@\""]).arg(inner.get_program()).args(inner.get_args());
+    limited.env_clear().envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let ran = Ran::of(limited.current_dir(world.ws()).stdin(std::process::Stdio::null()).output().unwrap());
+    ran.expect(1).warns("log.jsonl").warns("check space and permissions of the data directory");
+    assert_eq!(world.files(), before);
+    world.perspt(&["resume"]).expect(0).says("COMMIT node=mul");
+}
+
+#[test]
+fn what_perspt_starts_meets_a_limit_on_the_size_of_files_as_ever() {
+    let world = World::rust().serve(planned(Language::Rust, |_| Reply::status(401, "no")));
+    let status = "let status = std::fs::read_to_string(\"/proc/self/status\").unwrap();\n    \
+        let ignored = status.lines().find_map(|line| line.strip_prefix(\"SigIgn:\")).unwrap();\n    \
+        let ignored = u64::from_str_radix(ignored.trim(), 16).unwrap();\n    \
+        assert_eq!(ignored & (1 << 24), 0, \"SIGXFSZ is ignored\");";
+    world.write("tests/signals.rs", &format!("#[test]\nfn default() {{\n    {status}\n}}\n"));
+    world.agent("add a mul function").expect(8).says("BASELINE cargo-test=3-passed,0-failed");
+}
