@@ -94,6 +94,7 @@ impl Config {
     /// Reads every layer but the flags.
     pub fn load() -> Result<Config, Failure> {
         let (home, home_source) = home()?;
+        check_folder(&home, &home_source)?;
         let built_in = Settings::default();
         let mut values: BTreeMap<&'static str, Value> = KEYS
             .iter()
@@ -269,6 +270,22 @@ fn home() -> Result<(PathBuf, Source), Failure> {
     }
     let strategy = etcetera::choose_base_strategy().map_err(|error| nowhere(error.to_string(), todo))?;
     Ok((strategy.data_dir().join("perspt"), Source::BuiltIn))
+}
+
+/// Refuses a data directory that is a file, or lies below one.
+fn check_folder(home: &Path, source: &Source) -> Result<(), Failure> {
+    let there = home.ancestors().find_map(|path| Some((path, path.metadata().ok()?)));
+    let Some((path, _)) = there.filter(|(_, metadata)| !metadata.is_dir()) else { return Ok(()) };
+    let what = if path == home {
+        "perspt's data directory is a file"
+    } else {
+        "perspt's data directory lies below a file"
+    };
+    Err(Failure::usage(
+        what,
+        format!("{} (from {source}): {} is no folder", home.display(), path.display()),
+        "set PERSPT_HOME to a folder, or move the file away",
+    ))
 }
 
 fn read_file(path: &Path, values: &mut BTreeMap<&'static str, Value>) -> Result<(), Failure> {

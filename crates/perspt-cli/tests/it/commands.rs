@@ -440,6 +440,26 @@ fn a_data_directory_that_depends_on_where_one_stands_is_refused() {
 }
 
 #[test]
+fn a_data_directory_that_is_a_file_is_called_so() {
+    let mut world = World::of(L);
+    let file = world.base().join("notes");
+    std::fs::write(&file, "mine").unwrap();
+    for (home, what) in [(file.clone(), "is a file"), (file.join("data"), "lies below a file")] {
+        world.set("PERSPT_HOME", &home.to_string_lossy());
+        for words in [&["status"][..], &["config", "--show"], &["agent", "-y", "add a mul function"]] {
+            world
+                .perspt(words)
+                .expect(2)
+                .warns(&format!("error: perspt's data directory {what}"))
+                .warns(&format!("{} (from $PERSPT_HOME)", home.display()))
+                .warns("set PERSPT_HOME to a folder")
+                .never_says("configuration file");
+        }
+    }
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine");
+}
+
+#[test]
 fn a_beginning_that_fits_more_than_one_session_is_answered_with_their_names() {
     let world = World::of(L);
     for n in 0..7 {
