@@ -4,6 +4,7 @@ use perspt_agent::ports::View;
 use perspt_core::effect::{Effect, Intent};
 use perspt_core::event::{AskNext, Calibration, Certificate, Closed, Ended, Event};
 use perspt_core::ids::{EffectId, Millis, NodeId};
+use perspt_core::outcome::EndReason;
 use perspt_core::state::{InFlight, SessionState};
 use perspt_store::Stamp;
 
@@ -25,7 +26,7 @@ pub struct Lines {
 }
 
 impl View for Lines {
-    fn saw(&mut self, _: &Stamp, _: Millis, event: &Event, state: &SessionState) {
+    fn saw(&mut self, _: &Stamp, at: Millis, event: &Event, state: &SessionState) {
         self.clear();
         if self.plan.is_owed(event) {
             plan_lines(state, out::line);
@@ -66,7 +67,7 @@ impl View for Lines {
                 if let Ended::Measured { reading, .. } = outcome {
                     self.inherited.note(reading);
                 }
-                ended(effect.as_ref(), outcome, state);
+                ended(effect.as_ref(), outcome, at, state);
             }
             Event::NodeProposed { .. } => {}
             Event::PlanAdopted { .. } => plan_lines(state, out::line),
@@ -151,7 +152,18 @@ fn node_line(node: Option<&NodeId>, effect: &Effect, state: &SessionState) {
     }
 }
 
-fn ended(begun: Option<&InFlight>, outcome: &Ended, state: &SessionState) {
+/// Whether what is due after a failed request means that there will be no other. One that is paused goes on.
+fn is_last(due: &Option<Event>) -> bool {
+    match due {
+        Some(Event::SessionEnded { reason, .. }) => {
+            matches!(reason, EndReason::Provider | EndReason::Budget)
+        }
+        Some(Event::NodeClosed { .. }) => true,
+        _ => false,
+    }
+}
+
+fn ended(begun: Option<&InFlight>, outcome: &Ended, at: Millis, state: &SessionState) {
     let node = begun.and_then(|begun| begun.key.node.as_ref());
     match outcome {
         Ended::Snapshotted { files, repo_mode, notes, .. } => {
@@ -197,6 +209,7 @@ fn ended(begun: Option<&InFlight>, outcome: &Ended, state: &SessionState) {
         }
         Ended::AskFailed { class, what, next, .. } => {
             let next = match next {
+                _ if is_last(&state.due(at)) => "give-up",
                 AskNext::Again(_) => "again",
                 AskNext::Malformed => "retry",
                 AskNext::Unusable => "give-up",

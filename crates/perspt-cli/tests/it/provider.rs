@@ -138,6 +138,27 @@ fn a_provider_that_is_down_ends_with_8_and_resume_goes_on_without_buying_the_pla
 }
 
 #[test]
+fn the_last_failing_request_says_that_it_is_given_up() {
+    let world = World::of(L).serve(planned(L, |_| Reply::status(500, "down")));
+    let nexts = |ran: crate::support::Ran| -> Vec<String> {
+        let lines = ran.out.lines().filter(|line| line.starts_with("MODEL error="));
+        lines
+            .filter_map(|line| line.split(' ').find_map(|word| word.strip_prefix("next=")))
+            .map(str::to_owned)
+            .collect()
+    };
+    let all = nexts(world.agent("add a mul function").expect(8));
+    let (last, before) = all.split_last().unwrap();
+    assert_eq!(last, "give-up", "{all:?}");
+    assert!(!before.is_empty() && before.iter().all(|next| next == "again"), "{all:?}");
+    assert_eq!(all.len(), world.server().asks() - 1, "the plan was answered");
+    // So does one after which the budget is too small for another.
+    let world = World::of(L).serve(|_: &Ask| Reply::retry_after(429, "300"));
+    let ran = world.perspt(&["agent", "-y", "--max-time", "1", "add a mul function"]).expect(5);
+    assert_eq!(nexts(ran), ["give-up"]);
+}
+
+#[test]
 fn nobody_listening_ends_with_8() {
     let mut world = World::of(L);
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
