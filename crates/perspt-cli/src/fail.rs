@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use perspt_agent::AgentError;
-use perspt_agent::actor::trouble;
+use perspt_agent::actor::{too_many_files, trouble};
 use perspt_core::event::Trouble;
 use perspt_core::outcome::Outcome;
 use perspt_store::StoreError;
@@ -51,6 +51,7 @@ impl From<AgentError> for Failure {
         let outcome = if usage { Outcome::Usage } else { Outcome::InternalError };
         let mut trouble = trouble(&error);
         if let AgentError::Store(error) = &error
+            && too_many_files(error).is_none()
             && let Some((what, todo)) = of_store(error, config::data_dir().as_deref())
         {
             (trouble.what, trouble.todo) = (what.to_owned(), todo.to_owned());

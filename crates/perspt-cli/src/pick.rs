@@ -4,6 +4,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use perspt_agent::AgentError;
+use perspt_agent::actor::too_many_files;
 use perspt_agent::open::{decode, read};
 use perspt_core::event::{Event, SessionStarted};
 use perspt_core::ids::SessionId;
@@ -142,6 +143,7 @@ fn lost(home: &Home, id: &SessionId) -> Option<Failure> {
 /// Why a session cannot be read: damage, unless the reason is another one that has its own advice.
 fn unreadable(id: &SessionId, error: AgentError) -> Failure {
     match &error {
+        _ if too_many_files(&error).is_some() => error.into(),
         AgentError::Store(StoreError::Io { source, .. }) if source.kind() != ErrorKind::PermissionDenied => {
             damaged(id, &error.to_string())
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use perspt_agent::actor::{Actor, ModelMaker, Parts};
+use perspt_agent::actor::{Actor, ModelMaker, Parts, too_many_files};
 use perspt_agent::open::{Open, data_dir_refusal};
 use perspt_agent::ports::{Clock, SystemClock, View};
 use perspt_agent::session::{Session, run};
@@ -218,11 +218,11 @@ pub fn make_model(name: &str, base_url: Option<&str>) -> Result<Arc<dyn Model>, 
 /// The threads that effects run on.
 pub fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(|error| {
-        Failure::internal(
-            "perspt cannot start its threads",
-            error.to_string(),
-            "free some memory or processes",
-        )
+        let todo = match too_many_files(&error) {
+            Some(_) => "raise the limit of open files (`ulimit -n`)",
+            None => "free some memory or processes",
+        };
+        Failure::internal("perspt cannot start its threads", error.to_string(), todo)
     })
 }
 

@@ -5,6 +5,7 @@ mod assemble;
 mod bench;
 mod read;
 mod trees;
+mod trouble;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,15 +18,17 @@ use perspt_core::state::{SessionState, Wanted};
 use perspt_lang::plugin::{Machine, Plugin};
 use perspt_model::Model;
 use perspt_sandbox::slot::{BadTarget, Slot, SlotError, StatCache};
-use perspt_sandbox::{Cancel, Runner, SandboxError};
-use perspt_store::{Blobs, Home, StoreError, WorkspaceLease, publish};
+use perspt_sandbox::{Cancel, Runner};
+use perspt_store::{Blobs, Home, WorkspaceLease, publish};
 
 use crate::AgentError;
 use crate::commit::bytes_kept;
 use crate::files::Lost;
 use crate::ports::{Act, Acted, BoxFuture, Console};
+use trouble::workspace_gone;
 
 pub(crate) use bench::{Bench, Floor, brief, shown};
+pub use trouble::{too_many_files, trouble};
 
 /// Makes the model a session asks; called when the first request is wanted.
 pub type ModelMaker = Box<dyn Fn(&SessionStarted) -> Result<Arc<dyn Model>, Trouble> + Send + Sync>;
@@ -162,10 +165,16 @@ impl Actor {
             Halt::Cancelled => Ended::Cancelled,
             Halt::BaseMoved => match self.moved_head(state) {
                 Ok(outcome) => outcome,
-                Err(error) => Ended::Broke { trouble: trouble(&error) },
+                Err(error) => self.broke(&error),
             },
-            Halt::Broke(error) => Ended::Broke { trouble: trouble(&error) },
+            Halt::Broke(error) => self.broke(&error),
         }
+    }
+
+    /// Where the workspace is gone, whatever failed failed because of that.
+    fn broke(&self, error: &AgentError) -> Ended {
+        let trouble = workspace_gone(&self.parts.workspace).unwrap_or_else(|| trouble(error));
+        Ended::Broke { trouble }
     }
 }
 
@@ -204,49 +213,4 @@ impl Act for Actor {
         }
         Ok(facts)
     }
-}
-
-/// An error for people: what, why, what to do.
-pub fn trouble(error: &AgentError) -> Trouble {
-    let why = error.to_string();
-    let (what, todo) = match error {
-        AgentError::Store(StoreError::Held { .. }) => {
-            ("another process is at work here", "wait for it, or abort it")
-        }
-        AgentError::Store(StoreError::EventTooLong { .. }) => {
-            ("something is too long to be recorded", "make what it is about shorter, or report this")
-        }
-        AgentError::Store(StoreError::Damaged { .. } | StoreError::Integrity { .. }) => {
-            ("perspt's data is damaged", "run `perspt ledger --verify`")
-        }
-        AgentError::Store(_) => (
-            "a file could not be written or read",
-            "check space and permissions of the path that is named, then `perspt resume`",
-        ),
-        AgentError::Replaced(_) => {
-            ("the workspace was replaced", "`perspt resume` goes on in the folder that is there now")
-        }
-        AgentError::NoSpace { .. } => ("the disk is full", "make room there, then `perspt resume`"),
-        AgentError::Sandbox(SandboxError::Helper { .. } | SandboxError::HelperLost(_)) => {
-            ("the sandbox's helper failed", "run `perspt doctor`")
-        }
-        AgentError::Sandbox(_) => {
-            ("a command could not be run in its place", "see that the folder is there, then `perspt doctor`")
-        }
-        AgentError::Slot(_) => {
-            ("the branch could not be laid out", "check space and permissions of the data directory")
-        }
-        AgentError::Walk(_) => ("the workspace could not be read", "mend or ignore the file that is named"),
-        AgentError::Blob { .. } => ("a stored blob is damaged", "run `perspt ledger --verify`"),
-        AgentError::TooNew { .. } => {
-            ("the session needs a newer perspt", "use the version that wrote it, or a later one")
-        }
-        AgentError::BadEvent { .. } => ("the session's log is damaged", "run `perspt ledger --verify`"),
-        AgentError::NeverBegun => ("there is nothing to resume", "start again with `perspt agent`"),
-        AgentError::NotReady(trouble) => return trouble.clone(),
-        AgentError::Stuck(_) => {
-            ("perspt came to a stop it does not understand", "please report this with the session's log")
-        }
-    };
-    Trouble { what: what.to_owned(), why, todo: todo.to_owned() }
 }

@@ -89,16 +89,39 @@ fn a_disk_that_is_full_while_tests_run_is_the_machines_fault_and_not_the_models(
     assert_eq!(world.server().asks(), 2);
 }
 
+/// Does a task under a limit of the shell's.
+fn limited(world: &World, limit: &str) -> Ran {
+    let inner = world.command(&["agent", "-y", "add a mul function"]);
+    let mut shell = Command::new("sh");
+    let script = format!("ulimit {limit} && exec \"$0\" \"$@\"");
+    shell.args(["-c", &script]).arg(inner.get_program()).args(inner.get_args());
+    shell.env_clear().envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    Ran::of(shell.current_dir(world.ws()).stdin(std::process::Stdio::null()).output().unwrap())
+}
+
+#[test]
+fn a_limit_of_open_files_that_is_too_low_is_called_so() {
+    let world = World::of(L).serve(planned(L, |_| Reply::status(401, "no")));
+    let mut stopped = 0;
+    for files in 5..18 {
+        let ran = limited(&world, &format!("-n {files}"));
+        if ran.code == 1 {
+            stopped += 1;
+            ran.warns("Too many open files").warns("ulimit -n");
+        }
+    }
+    assert!(stopped > 3, "{stopped}");
+    world.agent("add a mul function").expect(8);
+}
+
 #[test]
 fn a_limit_on_the_size_of_files_is_told_and_kills_nobody() {
     let world = World::of(L).serve(planned(L, |_| solution(L)));
     let before = world.files();
-    let inner = world.command(&["agent", "-y", "add a mul function"]);
-    let mut limited = Command::new("sh");
-    limited.args(["-c", "ulimit -f 4 && exec \"$0\" \"$@\""]).arg(inner.get_program()).args(inner.get_args());
-    limited.env_clear().envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let ran = Ran::of(limited.current_dir(world.ws()).stdin(std::process::Stdio::null()).output().unwrap());
-    ran.expect(1).warns("log.jsonl").warns("check space and permissions of the data directory");
+    limited(&world, "-f 4")
+        .expect(1)
+        .warns("log.jsonl")
+        .warns("check space and permissions of the data directory");
     assert_eq!(world.files(), before);
     world.perspt(&["resume"]).expect(0).says("COMMIT node=mul");
 }

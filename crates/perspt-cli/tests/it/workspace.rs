@@ -324,3 +324,24 @@ fn what_the_user_takes_back_of_a_commit_is_told_at_the_end() {
     world.agent("add mul and more").expect(0).says("COMMIT node=mul").says("changed_by_you=mul");
     world.perspt(&["status"]).expect(0).says("changed by you since: calc/__init__.py");
 }
+
+#[test]
+fn a_workspace_that_goes_away_during_the_run_is_called_gone() {
+    let gate = Gate::new();
+    let inner = gate.clone();
+    let world = World::of(L).serve(planned(L, move |_| solution(L).gate(Point::AfterChunks(1), &inner)));
+    let (ws, away) = (world.ws(), world.base().join("away"));
+    let running = world.spawn(&["agent", "-y", "add a mul function"]);
+    gate.arrivals().wait(1);
+    std::fs::rename(&ws, &away).unwrap();
+    gate.open();
+    running
+        .wait()
+        .expect(1)
+        .says("next=\"perspt resume")
+        .warns("stopped: the workspace is gone")
+        .warns(&format!("{} is not there", ws.display()))
+        .warns("put it back");
+    std::fs::rename(&away, &ws).unwrap();
+    world.perspt(&["resume"]).expect(0).says("COMMIT node=mul");
+}

@@ -1,0 +1,91 @@
+//! Errors as people read them.
+
+use std::error::Error;
+use std::io;
+use std::path::Path;
+
+use perspt_core::event::Trouble;
+use perspt_sandbox::SandboxError;
+use perspt_store::StoreError;
+use rustix::io::Errno;
+
+use crate::AgentError;
+
+/// An error for people: what, why, what to do.
+pub fn trouble(error: &AgentError) -> Trouble {
+    if let Some(reason) = too_many_files(error) {
+        return Trouble {
+            what: "the limit of open files is too low".to_owned(),
+            why: told_with(error, reason),
+            todo: "raise it (`ulimit -n`), then try again".to_owned(),
+        };
+    }
+    let why = error.to_string();
+    let (what, todo) = match error {
+        AgentError::Store(StoreError::Held { .. }) => {
+            ("another process is at work here", "wait for it, or abort it")
+        }
+        AgentError::Store(StoreError::EventTooLong { .. }) => {
+            ("something is too long to be recorded", "make what it is about shorter, or report this")
+        }
+        AgentError::Store(StoreError::Damaged { .. } | StoreError::Integrity { .. }) => {
+            ("perspt's data is damaged", "run `perspt ledger --verify`")
+        }
+        AgentError::Store(_) => (
+            "a file could not be written or read",
+            "check space and permissions of the path that is named, then `perspt resume`",
+        ),
+        AgentError::Replaced(_) => {
+            ("the workspace was replaced", "`perspt resume` goes on in the folder that is there now")
+        }
+        AgentError::NoSpace { .. } => ("the disk is full", "make room there, then `perspt resume`"),
+        AgentError::Sandbox(SandboxError::Helper { .. } | SandboxError::HelperLost(_)) => {
+            ("the sandbox's helper failed", "run `perspt doctor`")
+        }
+        AgentError::Sandbox(_) => {
+            ("a command could not be run in its place", "see that the folder is there, then `perspt doctor`")
+        }
+        AgentError::Slot(_) => {
+            ("the branch could not be laid out", "check space and permissions of the data directory")
+        }
+        AgentError::Walk(_) => ("the workspace could not be read", "mend or ignore the file that is named"),
+        AgentError::Blob { .. } => ("a stored blob is damaged", "run `perspt ledger --verify`"),
+        AgentError::TooNew { .. } => {
+            ("the session needs a newer perspt", "use the version that wrote it, or a later one")
+        }
+        AgentError::BadEvent { .. } => ("the session's log is damaged", "run `perspt ledger --verify`"),
+        AgentError::NeverBegun => ("there is nothing to resume", "start again with `perspt agent`"),
+        AgentError::NotReady(trouble) => return trouble.clone(),
+        AgentError::Stuck(_) => {
+            ("perspt came to a stop it does not understand", "please report this with the session's log")
+        }
+    };
+    Trouble { what: what.to_owned(), why, todo: todo.to_owned() }
+}
+
+/// The system's refusal to open one more file, where that is what lies below an error. Then the advice that goes with
+/// whatever met it leads astray.
+pub fn too_many_files<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e io::Error> {
+    let mut chain = std::iter::successors(Some(error), |error| (*error).source());
+    let reason = chain.find_map(|error| error.downcast_ref::<io::Error>())?;
+    (reason.raw_os_error() == Some(Errno::MFILE.raw_os_error())).then_some(reason)
+}
+
+/// An error with the system's reason, which not every one has in its own words.
+fn told_with(error: &AgentError, reason: &io::Error) -> String {
+    let (told, reason) = (error.to_string(), reason.to_string());
+    if told.contains(&reason) { told } else { format!("{told}: {reason}") }
+}
+
+/// What is to be told where the workspace is not where it was.
+pub(super) fn workspace_gone(workspace: &Path) -> Option<Trouble> {
+    let gone = match workspace.metadata() {
+        Ok(metadata) => !metadata.is_dir(),
+        Err(error) => matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory),
+    };
+    gone.then(|| Trouble {
+        what: "the workspace is gone".to_owned(),
+        why: format!("{} is not there any more, or is no folder", workspace.display()),
+        todo: "put it back where it was, then `perspt resume`".to_owned(),
+    })
+}
