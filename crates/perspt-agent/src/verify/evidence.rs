@@ -48,7 +48,7 @@ pub(super) fn tests_do_something(reading: &mut Reading, before: &[Reading], chan
 }
 
 /// A test that failed before and was rewritten may be right or wrong; only the user can say. It counts as failing
-/// unless the task names it.
+/// unless the task asks for it to be changed.
 pub(super) fn rewritten(tool: &str, before: &[Reading], changed: &[Residual], task: &str) -> Vec<Residual> {
     let failed = || before.iter().flat_map(ran).filter(|(_, test)| test.end == TestEnd::Failed);
     let last = |name: &str| name.rsplit("::").next().unwrap_or(name).to_owned();
@@ -67,7 +67,8 @@ pub(super) fn rewritten(tool: &str, before: &[Reading], changed: &[Residual], ta
         let mut residual = Residual::error(Component::Log, "test-rewritten", tool, message);
         residual.score = Milli::units(TEST_UNITS);
         residual.hint = Some(
-            "Put the test back as it was and mend the code; the task does not name this test.".to_owned(),
+            "Put the test back as it was and mend the code; the task does not ask for this test to change."
+                .to_owned(),
         );
         residuals.push(residual.in_file(Some(file.clone())));
     }

@@ -1,4 +1,8 @@
-//! What a task's words name, and whether they ask for it or forbid it.
+//! What a task's words name, and whether they ask for it or forbid it. `clauses` cuts the text, `object` reads what
+//! a clause wants of the thing it names.
+
+use super::clauses::clauses;
+use super::object::{self, Kind, Place};
 
 /// Words that forbid what comes after them in their clause.
 const FORBIDS_AFTER: [&str; 29] = [
@@ -60,24 +64,35 @@ const CHANGING: [&str; 13] = [
     "creat", "be ",
 ];
 
-/// Words a line ends with whose sentence goes on in the next one.
-const GOES_ON: [&str; 10] = ["or", "and", "nor", "the", "not", "never", "touch", "change", "edit", "modify"];
-
-/// A line this long was broken for its length.
-const WRAPPED: usize = 60;
-
-/// Stems of words that ask for another text of a test.
-const CHANGES: [&str; 10] =
-    ["updat", "rewrit", "chang", "adapt", "adjust", "replac", "modif", "revis", "rework", "migrat"];
-
-/// Words for what is not to stay as it is.
-const WRONG: [&str; 6] = ["wrong", "incorrect", "outdated", "obsolete", "mistaken", "stale"];
-
 /// Words for tests and what they expect.
-const TESTS: [&str; 7] = ["test", "tests", "expectation", "expectations", "assertion", "assertions", "suite"];
+const TESTS: [&str; 8] =
+    ["test", "tests", "expectation", "expectations", "assertion", "assertions", "suite", "testcase"];
 
-/// Abbreviations whose full stop ends no sentence.
-const ABBREVIATIONS: [&str; 4] = ["e.g", "i.e", "etc", "incl"];
+/// What may follow the word `test` where tests themselves are meant: a `test runner` is none.
+const OF_TESTS: [&str; 22] = [
+    "file",
+    "files",
+    "case",
+    "cases",
+    "suite",
+    "suites",
+    "function",
+    "functions",
+    "code",
+    "expectation",
+    "expectations",
+    "assertion",
+    "assertions",
+    "value",
+    "values",
+    "in",
+    "to",
+    "for",
+    "of",
+    "and",
+    "or",
+    "so",
+];
 
 /// Whether a text names one of these words.
 pub(crate) fn names(text: &str, words: &[&str]) -> bool {
@@ -85,48 +100,76 @@ pub(crate) fn names(text: &str, words: &[&str]) -> bool {
     words.iter().any(|word| places(&text, &word.to_lowercase()).next().is_some())
 }
 
-/// Whether a task asks for one of these subjects: it names one, and no clause of it forbids one.
+/// Whether a task speaks of one of these subjects: it names one, and no clause of it forbids one.
+pub(crate) fn speaks_of(task: &str, subjects: &[&str]) -> bool {
+    let mut found = false;
+    let free = every_place(task, subjects, |_| found = true);
+    free && found
+}
+
+/// Whether a task asks for one of these subjects to be worked on: a clause makes one the object of a verb that
+/// changes or makes it, and no clause forbids one. To name it is not enough: `it fails when conftest.py loads it`.
 pub(crate) fn asks_for(task: &str, subjects: &[&str]) -> bool {
-    let task = task.to_lowercase().replace('’', "'");
-    let subjects: Vec<String> = subjects.iter().map(|subject| subject.to_lowercase()).collect();
     let mut asked = false;
+    let free = every_place(task, subjects, |place| asked |= object::is_worked_on(&place, Kind::Rule));
+    free && asked
+}
+
+/// Whether a task asks for this existing test to be changed: the test, its file or tests as such are what a clause
+/// wants changed, or what it calls wrong. To name a test is not enough, and to mend what fails is not to change what
+/// is expected.
+pub fn asks_to_change(task: &str, test: &str, file: &str) -> bool {
+    let mut asked = false;
+    let free = every_place(task, &[test], |place| {
+        // A test may be called like a word of everyday: `the crate adds numbers wrongly`.
+        let meant = !is_plain(test) || place.is_marked() || beside_test(&place);
+        asked |= meant && asks_about(&place, Kind::TestName);
+    });
+    let free = every_place(task, &[file], |place| asked |= asks_about(&place, Kind::TestFile)) && free;
+    let _ = every_place(task, &TESTS, |place| {
+        asked |= place.is_word() && means_tests(&place, test) && asks_about(&place, Kind::Tests);
+    });
+    free && asked
+}
+
+fn asks_about(place: &Place<'_>, kind: Kind) -> bool {
+    object::is_worked_on(place, kind) || object::is_called_wrong(place)
+}
+
+/// A name without anything that a word of everyday could not have.
+fn is_plain(name: &str) -> bool {
+    name.chars().all(char::is_alphabetic)
+}
+
+fn beside_test(place: &Place<'_>) -> bool {
+    let is_test = |word: Option<&&str>| word.is_some_and(|word| ["test", "tests"].contains(word));
+    is_test(place.before().last()) || is_test(place.after().first())
+}
+
+/// Whether the word for tests at this place means them, and not something that belongs to them.
+fn means_tests(place: &Place<'_>, test: &str) -> bool {
+    let after = place.after();
+    let next = after.first().copied().unwrap_or_default();
+    let named = next.starts_with("test") || next == test.to_lowercase();
+    let open = next.is_empty() || !next.chars().all(char::is_alphabetic) || named;
+    !place.subject.eq("test") || open || OF_TESTS.contains(&next) || object::says_of(next)
+}
+
+/// Looks at every place where a task names one of these subjects and does not forbid it; whether none is forbidden.
+fn every_place(task: &str, subjects: &[&str], mut look: impl FnMut(Place<'_>)) -> bool {
+    let task = task.to_lowercase().replace('’', "'");
+    let mut free = true;
     for clause in clauses(&task) {
-        for subject in &subjects {
-            for at in places(&clause, subject) {
-                if forbidden(&clause[..at], &clause[at + subject.len()..]) {
-                    return false;
+        for subject in subjects.iter().map(|subject| subject.to_lowercase()) {
+            for at in places(&clause, &subject) {
+                match forbidden(&clause[..at], &clause[at + subject.len()..]) {
+                    true => free = false,
+                    false => look(Place { clause: &clause, at, subject: &subject }),
                 }
-                asked = true;
             }
         }
     }
-    asked
-}
-
-/// Whether a task asks for this existing test to be changed: it names the test or its file, or it speaks of
-/// changing tests. To mend what fails is not to change what is expected.
-pub fn asks_to_change(task: &str, test: &str, file: &str) -> bool {
-    let lower = task.to_lowercase().replace('’', "'");
-    asks_for(task, &[test, file]) || clauses(&lower).iter().any(|clause| changes_tests(clause))
-}
-
-/// Whether a clause asks for another text of tests, or says that they are wrong.
-fn changes_tests(clause: &str) -> bool {
-    let words: Vec<&str> =
-        clause.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
-    let changing = |word: &str| CHANGES.iter().any(|stem| word.starts_with(stem));
-    let named = words.iter().enumerate().filter(|(_, word)| changing(word)).any(|(at, _)| {
-        // A few words may stand between: `update all the outdated tests`.
-        words.iter().skip(at + 1).take(4).any(|word| TESTS.contains(word))
-    });
-    let wrong = words.iter().enumerate().filter(|(_, word)| TESTS.contains(word)).any(|(at, _)| {
-        let said: Vec<&str> = words.iter().skip(at + 1).take(4).copied().collect();
-        let of_it = ["is", "are", "expects", "expect"].contains(&said.first().copied().unwrap_or_default());
-        of_it && said.iter().any(|word| WRONG.contains(word))
-    });
-    // What is said of the last such word tells whether it is asked for.
-    let places = TESTS.iter().flat_map(|word| places(clause, word));
-    (named || wrong) && places.max().is_some_and(|at| !forbidden(&clause[..at], &clause[at..]))
+    free
 }
 
 /// Where a word stands in a text; letters, digits and underscores beside it make it part of another word.
@@ -155,61 +198,4 @@ fn forbidden(before: &str, after: &str) -> bool {
 fn negations(text: &str) -> impl Iterator<Item = usize> {
     let words = ["not", "cannot", "avoid"].into_iter().flat_map(|word| places(text, word));
     words.chain(text.match_indices("n't").map(|(at, _)| at))
-}
-
-/// The clauses of a text. Points of a list are read with the line that opens the list.
-fn clauses(text: &str) -> Vec<String> {
-    let mut clauses = Vec::new();
-    let (mut open, mut heading) = (String::new(), String::new());
-    for line in text.lines().map(str::trim) {
-        let point =
-            line.trim_start_matches(|c: char| c.is_ascii_digit()).strip_prefix(['-', '*', '•', '.', ')']);
-        match point.filter(|rest| rest.starts_with(' ')) {
-            Some(point) => {
-                let above = std::mem::take(&mut open);
-                if above.ends_with(':') {
-                    heading.clone_from(&above);
-                }
-                push_parts(&above, &mut clauses);
-                push_parts(&format!("{heading} {point}"), &mut clauses);
-            }
-            None if line.is_empty() && open.ends_with(':') => {}
-            None => {
-                if !goes_on(&open) || line.is_empty() {
-                    push_parts(&std::mem::take(&mut open), &mut clauses);
-                }
-                open.push(' ');
-                open.push_str(line);
-                heading.clear();
-            }
-        }
-    }
-    push_parts(&open, &mut clauses);
-    clauses
-}
-
-/// Whether the sentence that a line ends with goes on in the next line.
-fn goes_on(line: &str) -> bool {
-    let last = line.split_whitespace().next_back().unwrap_or("");
-    let ended = line.ends_with(['.', ';', '!', '?']);
-    line.ends_with([',', ':']) || GOES_ON.contains(&last) || (line.len() >= WRAPPED && !ended)
-}
-
-/// Cuts at the ends of sentences and before `but` and `and then`. A dot inside a word is a file's.
-fn push_parts(text: &str, clauses: &mut Vec<String>) {
-    let mut part = String::new();
-    for word in text.split_whitespace() {
-        let then = word == "then" && part.ends_with(" and");
-        if word == "but" || then {
-            clauses.push(std::mem::take(&mut part));
-        }
-        part.push_str(if part.is_empty() { "" } else { " " });
-        part.push_str(word);
-        let stops = word.trim_end_matches(['"', '\'', '`', ')']);
-        let abbreviated = ABBREVIATIONS.iter().any(|short| stops.trim_end_matches('.').ends_with(short));
-        if stops.ends_with([';', '!', '?']) || (stops.ends_with('.') && !abbreviated) {
-            clauses.push(std::mem::take(&mut part));
-        }
-    }
-    clauses.push(part);
 }

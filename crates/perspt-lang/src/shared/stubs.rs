@@ -4,7 +4,7 @@ use perspt_core::path::RelPath;
 use perspt_core::plan::NodeClass;
 use perspt_core::residual::Residual;
 
-use super::asked::asks_for;
+use super::asked::speaks_of;
 use super::touch::error;
 use crate::plugin::Touch;
 
@@ -14,7 +14,7 @@ const ASKED: [&str; 6] = ["stub", "stubs", "skeleton", "placeholder", "placehold
 /// Charges every stub of a changed file that it did not have before, as `find` tells them from its text. A node
 /// that only lays out an interface may have them, and so may one whose task asks for them.
 pub(crate) fn new_stubs(touch: &Touch<'_>, file: &RelPath, find: fn(&str) -> Vec<String>) -> Vec<Residual> {
-    if touch.node.node_class == NodeClass::Interface || asks_for(touch.task, &ASKED) {
+    if touch.node.node_class == NodeClass::Interface || speaks_of(touch.task, &ASKED) {
         return Vec::new();
     }
     let Some(text) = touch.candidate.text(file) else { return Vec::new() };

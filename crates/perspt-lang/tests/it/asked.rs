@@ -61,8 +61,49 @@ fn a_task_that_forbids_a_file_does_not_ask_for_it() {
 }
 
 #[test]
-fn a_task_that_speaks_of_changing_tests_asks_for_it_and_one_that_wants_them_to_pass_does_not() {
-    let asks = |task: &str| perspt_lang::asks_to_change(task, "test_add", "test_calc.py");
+fn a_task_that_only_names_a_file_does_not_ask_for_it() {
+    for task in [
+        "fix add in calc.py (we have no conftest.py on purpose)",
+        "fix add in calc.py; conftest.py is none of your business",
+        "fix add in calc.py, it fails as soon as conftest.py loads it",
+        "fix add, conftest.py imports it",
+        "fix add so that conftest.py loads",
+        "fix add and conftest.py loads again",
+        "fix add for conftest.py",
+        "implement add for conftest.py",
+        "fix add: conftest.py shows how it is called",
+        "fix the bug that conftest.py works around",
+        "make conftest.py load again by fixing add",
+        "if conftest.py must be changed, tell me",
+    ] {
+        assert!(!asks_for_conftest(task), "{task}");
+    }
+    for task in [
+        "add a fixture to conftest.py",
+        "update conftest.py",
+        "create a conftest.py that sets the path",
+        "put the fixture into tests/conftest.py",
+        "Please update `tests/conftest.py` and pytest.ini",
+        "update pytest.ini, tests/conftest.py and tox.ini",
+        "Change these files:\n- calc.py\n- conftest.py",
+        "make a new conftest.py",
+        "write the fixture for the tests into conftest.py",
+        "conftest.py needs to be updated",
+        "remove the hook from conftest.py",
+        "you should move the fixture to conftest.py",
+        "set the path for the conftest.py in tests",
+    ] {
+        assert!(asks_for_conftest(task), "{task}");
+    }
+}
+
+/// Whether a task allows to rewrite this test of this file.
+fn asks(task: &str, test: &str) -> bool {
+    perspt_lang::asks_to_change(task, test, if test == "adds" { "lib.rs" } else { "test_calc.py" })
+}
+
+#[test]
+fn a_task_that_wants_tests_changed_or_calls_them_wrong_asks_for_it() {
     for task in [
         "add subtracts on purpose: the expectation in tests/test_calc.py is wrong",
         "test_add is wrong",
@@ -71,19 +112,88 @@ fn a_task_that_speaks_of_changing_tests_asks_for_it_and_one_that_wants_them_to_p
         "adapt expectations to the new format",
         "The failing test expects the wrong value, fix the test",
         "the tests are outdated",
+        "update the tests",
+        "adapt test_add to the new behaviour",
+        "rewrite tests/test_calc.py with parametrize",
+        "change the expected value in test_add",
+        "change the expected value from 2 to 3 in `test_add`",
+        "the test expects the wrong value",
+        "fix test_add",
+        "fix the test test_add",
+        "rename add to sum and update its tests accordingly",
+        "rename add to sum. Adapt calc.py, tests/test_calc.py and README.md.",
+        "test_add needs to be updated",
+        "the tests must be adapted to the new rounding",
+        "add a case for zero to test_add",
+        "update test_add but leave the other tests as they are",
+        "the expected value in test_add is wrong",
+        "convert the test suite to pytest",
+        "rename fmt to format_cents everywhere, including in the tests",
+        "test_add should expect 4",
+        "test_add in tests/test_calc.py expects the wrong value 4; correct it to 3",
+        "make it round up by changing test_add and add",
     ] {
-        assert!(asks(task), "{task}");
+        assert!(asks(task, "test_add"), "{task}");
     }
+    for task in ["update the test adds", "change `adds`", "the adds test is wrong", "rewrite tests::adds"] {
+        assert!(asks(task, "adds"), "{task}");
+    }
+}
+
+#[test]
+fn a_task_that_names_tests_or_wants_them_to_pass_does_not_ask_for_another_text_of_them() {
     for task in [
         "fix add",
         "make the failing tests pass",
         "tests fail because add returns the wrong value",
         "fix the failing test",
+        "fix the failing tests",
+        "fix the failing test test_add",
+        "fix the tests that fail",
+        "fix test failures",
         "do not change the tests, fix add",
         "fix add without changing any tests",
         "change add so that in the end the tests pass",
         "fix add; leave test_calc.py as it is",
+        "test_add and test_neg in tests/test_calc.py fail: fix the bug in add",
+        "make the failing tests in tests/test_calc.py pass",
+        "fix add so that test_add and test_neg pass without modification",
+        "the tests in tests/test_calc.py are right, the code is wrong: fix add",
+        "test_add and test_neg are correct; fix calc.py until they pass",
+        "tests/test_calc.py currently fails. Fix calc.py.",
+        "FAILED tests/test_calc.py::test_add - assert -1 == 3",
+        "please fix:\nFAILED tests/test_calc.py::test_add - assert -1 == 3",
+        "fix these:\ntests/test_calc.py::test_add\ntests/test_calc.py::test_neg",
+        "change add, test_add and test_neg fail",
+        "change add and test_add turns green",
+        "adapt add to test_add",
+        "change add to satisfy the tests",
+        "update the code: test_add fails",
+        "update: test_add fails since the last change",
+        "the result of add in test_add is wrong",
+        "the code under test is wrong",
+        "the function tested in test_add is wrong",
+        "the tests are not wrong",
+        "test_add is right and the code is wrong",
+        "if test_add is wrong, say so",
+        "test_add should pass",
+        "fix add, including in the tests",
+        "correct the bug; correct tests fail",
+        "update the test runner",
+        "add tests for sub to tests/test_calc.py",
+        "update test_neg, do not touch test_add",
     ] {
-        assert!(!asks(task), "{task}");
+        assert!(!asks(task, "test_add"), "{task}");
+    }
+    for task in [
+        "test adds fails: fix the bug in add",
+        "adds is a correct test; fix add",
+        "the function add adds wrongly; fix it",
+        "the crate adds numbers wrongly, please fix",
+        "change what adds numbers",
+        "fix the failing tests",
+        "change how it adds in lib.rs",
+    ] {
+        assert!(!asks(task, "adds"), "{task}");
     }
 }

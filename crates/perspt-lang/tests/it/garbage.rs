@@ -177,6 +177,15 @@ proptest! {
     }
 
     #[test]
+    fn any_task_is_read(task in "(fix |Update |test_add|tests/|the | in |,|: |\\(|\\)|conftest.py|’|é|— |\n|is wrong|`| and |::|- ){0,30}") {
+        perspt_lang::asks_to_change(&task, "test_add", "test_calc.py");
+        let (base, candidate) = (Map::default(), Map::of(&[("conftest.py", "x = 1\n")]));
+        for plugin in plugins() {
+            touched(*plugin, &base, &candidate, &node(TaskType::Code, &[]), &task);
+        }
+    }
+
+    #[test]
     fn any_files_give_roots_plants_and_structure(texts in prop::collection::vec(text(), 6), code in "[\\x00-\\x7fé'\"#\\[\\](){};/*! \\n]{0,200}") {
         let text = |at: usize| String::from_utf8_lossy(&texts[at]).into_owned();
         let base = Map::of(&[

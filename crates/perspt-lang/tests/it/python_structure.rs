@@ -99,7 +99,7 @@ fn what_decides_how_evidence_is_gathered_is_charged_unless_the_task_names_it() {
         ("pytest.py", "write pytest.py"),
         ("src/json.py", "write json.py"),
         ("tests/random.py", "write random.py"),
-        ("unittest/__init__.py", "x: unittest/__init__.py"),
+        ("unittest/__init__.py", "write unittest/__init__.py"),
     ] {
         let candidate = base().with(name, "y = 1\n");
         let kinds = if name.starts_with("tests/") { TaskType::UnitTest } else { TaskType::Code };
