@@ -8,7 +8,7 @@ use super::settings::Settings;
 use crate::plugin::Files;
 use crate::shared::examples::Example;
 use crate::shared::glob;
-use crate::shared::touch::Test;
+use crate::shared::touch::{Strength, Test};
 
 const PROMPT: &str = ">>>";
 const CONTINUED: &str = "...";
@@ -66,11 +66,13 @@ fn example(file: &RelPath, key: String, line: u32, text: &str) -> Option<Example
             shown.push(line);
         }
     }
-    let expected = |line: &&&str| !line.starts_with(PROMPT) && !line.starts_with(CONTINUED);
+    let is_expected = |line: &str| !line.starts_with(PROMPT) && !line.starts_with(CONTINUED);
+    // What an example shows may get shorter; that it shows something counts.
+    let answered = shown.windows(2).filter(|pair| !is_expected(pair[0]) && is_expected(pair[1])).count();
     let test = Test {
         tokens: shown.iter().map(|line| format!("{line}\u{1}")).collect(),
         marks: shown.iter().filter(|line| line.contains(SKIP)).count(),
-        assertions: shown.iter().filter(expected).count(),
+        strength: Strength { assertions: answered, ..Strength::default() },
         line,
     };
     (!shown.is_empty()).then_some(Example { file: file.clone(), key, test, runs: true })

@@ -18,6 +18,7 @@ mod roots;
 mod settings;
 mod stages;
 mod stdlib;
+mod strength;
 mod structure;
 mod stubs;
 mod syntax;

@@ -132,7 +132,7 @@ fn marks_around(touch: &Touch<'_>, path: &RelPath, old: &Found, new: &Found) -> 
         if key == "module" {
             old_around.entry(key.clone()).or_insert_with(|| {
                 let mut empty = item.clone();
-                (empty.tokens, empty.marks) = (String::new(), 0);
+                (empty.tokens, empty.marks, empty.strength) = Default::default();
                 empty
             });
         }

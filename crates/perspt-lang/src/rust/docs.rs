@@ -7,7 +7,7 @@ use perspt_core::path::RelPath;
 
 use super::items;
 use super::lexer::{Doc, Place, Token, lex, lex_with_docs};
-use super::manifest;
+use super::{manifest, strength};
 use crate::plugin::Files;
 use crate::shared::examples::Example;
 use crate::shared::touch::Test;
@@ -138,7 +138,7 @@ impl Block {
             test: Test {
                 tokens: text.join("\u{1}"),
                 marks: words.iter().filter(|word| is_mark(word)).count() + usize::from(!is_rust),
-                assertions: items::assertions(&tokens),
+                strength: strength::of(&tokens),
                 line: self.line,
             },
             runs: is_rust && !words.contains(&"ignore"),

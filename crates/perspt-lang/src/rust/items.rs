@@ -4,6 +4,7 @@
 
 use super::guard::Guarded;
 use super::lexer::{Kind, Token, lex};
+use super::strength;
 use crate::shared::touch::{Test, TestItems};
 
 /// Attributes whose last segment makes a function a test, besides `test` itself.
@@ -152,18 +153,9 @@ fn test(tokens: &[Token<'_>], attributes: &[Attribute<'_, '_>]) -> Test {
     Test {
         tokens: words.join("\u{1}"),
         marks: attributes.iter().filter(mark).count(),
-        assertions: assertions(tokens),
+        strength: strength::of(tokens),
         line: tokens.first().map_or(1, |token| token.line),
     }
-}
-
-/// How often tokens call a macro that lets a test fail.
-pub(crate) fn assertions(tokens: &[Token<'_>]) -> usize {
-    let asserts = tokens.windows(2).filter(|pair| {
-        let name = pair[0].text;
-        pair[1].text == "!" && (name.contains("assert") || name == "panic" || name == "unreachable")
-    });
-    asserts.count()
 }
 
 /// The name of the item that starts here, its attributes passed over.

@@ -18,6 +18,7 @@ mod run;
 mod sections;
 mod stages;
 mod stderr;
+mod strength;
 mod structure;
 mod stubs;
 

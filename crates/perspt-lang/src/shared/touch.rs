@@ -7,21 +7,47 @@ use perspt_core::path::RelPath;
 use perspt_core::residual::{Component, Place, Residual};
 use perspt_core::tree::Change;
 
-use super::asked::asks_for;
+use super::asked::{asks_for, asks_to_change};
 use crate::plugin::Touch;
 
 /// Who finds structural residuals.
 pub(crate) const SENSOR: &str = "perspt structure";
 
+/// How much a test demands, by its form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Strength {
+    /// How many assertions it makes.
+    pub assertions: usize,
+    /// How often these compare something.
+    pub comparisons: usize,
+    /// How often they want two things equal.
+    pub equalities: usize,
+    /// How many forms it has that keep it from failing: assertions that always hold, early ends, failures caught.
+    pub voids: usize,
+}
+
+impl Strength {
+    /// What there is less of than before, in words; `None` where there is nothing.
+    fn less_than(&self, old: &Strength) -> Option<String> {
+        let counts = [
+            ("assertions", old.assertions, self.assertions),
+            ("equalities", old.equalities, self.equalities),
+            ("comparisons", old.comparisons, self.comparisons),
+        ];
+        let (what, old, new) = counts.into_iter().find(|(_, old, new)| new < old)?;
+        Some(format!("{old} {what} before, {new} now"))
+    }
+}
+
 /// One test of a file, as far as structure looks at it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Test {
     /// Its tokens, so that layout and comments do not count.
     pub tokens: String,
     /// How many marks that keep a test from running or from failing it carries.
     pub marks: usize,
-    /// How many assertions it makes.
-    pub assertions: usize,
+    /// What it demands.
+    pub strength: Strength,
     /// Where it starts.
     pub line: u32,
 }
@@ -99,6 +125,15 @@ pub(crate) fn forbidden_patterns(touch: &Touch<'_>, mine: impl Fn(&RelPath) -> b
     residuals
 }
 
+/// What to do about a test that cannot fail.
+const VOID_HINT: &str = "An assertion that always holds, an end before the assertions, a caught failure, a block that \
+                         never runs or a second definition of the same name tests nothing. Put the test back.";
+
+/// The last part of a test's path.
+fn last(path: &str) -> &str {
+    path.rsplit("::").next().unwrap_or(path)
+}
+
 /// What happened to the tests of one file that exist before and after.
 pub(crate) fn compared(
     touch: &Touch<'_>,
@@ -122,12 +157,20 @@ pub(crate) fn compared(
                 format!("the existing test `{path}` is now skipped, ignored or expected to fail"),
             ));
         }
+        let is_void = new.strength.voids > old.strength.voids;
+        if is_void {
+            let message = format!("the existing test `{path}` has a new form that keeps it from failing");
+            let mut residual = error("test-weakened", file, message);
+            residual.hint = Some(VOID_HINT.to_owned());
+            add(residual);
+        }
         if touch.node.task_type.is_test() && !own {
             add(shown("test-changed", file, format!("the existing test `{path}` was changed")));
-            if new.assertions < old.assertions {
-                let (old, new) = (old.assertions, new.assertions);
-                add(shown("test-weakened", file, format!("`{path}` asserts less: {old} before, {new} now")));
-            }
+        }
+        if let Some(less) = new.strength.less_than(&old.strength).filter(|_| !own && !is_void) {
+            let message = format!("`{path}` asserts less: {less}");
+            let asked = asks_to_change(touch.task, last(path), file.name());
+            add(if asked { shown } else { error }("test-weakened", file, message));
         }
     }
     residuals
@@ -159,15 +202,14 @@ pub(crate) fn vanished(
     if !touch.node.task_type.is_test() {
         return Vec::new();
     }
-    let last = |path: &str| path.rsplit("::").next().unwrap_or(path).to_owned();
     let mut now: BTreeMap<String, usize> = BTreeMap::new();
     for path in after.values().flat_map(BTreeMap::keys) {
-        *now.entry(last(path)).or_default() += 1;
+        *now.entry(last(path).to_owned()).or_default() += 1;
     }
     let mut residuals = Vec::new();
     for (file, tests) in before.iter().filter(|(file, _)| !is_own(touch, file)) {
         for path in tests.keys() {
-            match now.get_mut(&last(path)).filter(|left| **left > 0) {
+            match now.get_mut(last(path)).filter(|left| **left > 0) {
                 Some(left) => *left -= 1,
                 None => {
                     let message = format!("the existing test `{path}` is gone");

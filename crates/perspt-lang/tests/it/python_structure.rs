@@ -59,7 +59,7 @@ fn a_test_node_may_change_tests_but_not_lose_or_skip_them() {
         &node(TaskType::UnitTest, &["tests/test_a.py"]),
         "",
     );
-    assert_eq!(charged(&residuals), NONE);
+    assert_eq!(charged(&residuals), ["test-weakened tests/test_a.py"]);
     let shown: Vec<&str> = residuals.iter().map(|residual| residual.class.as_str()).collect();
     assert_eq!(shown, ["test-changed", "test-weakened"], "{residuals:?}");
     for weakened in [
@@ -85,6 +85,82 @@ fn a_test_node_may_change_tests_but_not_lose_or_skip_them() {
         NONE,
         "moved is not lost"
     );
+}
+
+/// The charges for `before` turned into `after` by a test node, with this task.
+fn rewritten(before: &str, after: &str, task: &str) -> Vec<String> {
+    let base = base().with("tests/test_a.py", before);
+    let candidate = base.with("tests/test_a.py", after);
+    charged(&touched(python(), &base, &candidate, &node(TaskType::UnitTest, &["tests/test_a.py"]), task))
+}
+
+const NEG: &str = "from demo import add\n\n\ndef test_neg():\n    got = add(-1, -2)\n    assert got == -3\n    assert got < 0\n";
+
+#[test]
+fn a_test_that_demands_less_or_can_no_longer_fail_is_weakened() {
+    let weak = ["test-weakened tests/test_a.py"];
+    for (old, new) in [
+        ("assert got == -3", "assert got"),
+        ("assert got == -3", "assert got != 4"),
+        ("assert got == -3", "assert got is not None"),
+        ("assert got == -3", "assert (got == -3, 'sum')"),
+        ("assert got == -3", "assert got == -3 or True"),
+        ("assert got == -3", "assert True or got == -3"),
+        ("assert got == -3", "assert got == got"),
+        ("assert got == -3", "assert -3 == -3"),
+        ("assert got == -3", "with pytest.raises(AssertionError):\n        assert got == -3"),
+        ("assert got == -3", "with pytest.raises((ValueError, Exception)):\n        assert got == -3"),
+        ("assert got == -3", "with suppress(BaseException):\n        assert got == -3"),
+        ("assert got == -3", "try:\n        assert got == -3\n    except AssertionError:\n        pass"),
+        ("assert got == -3", "try:\n        assert got == -3\n    except:\n        print('no')"),
+        ("assert got == -3", "if False:\n        assert got == -3"),
+        ("assert got == -3", "for _ in []:\n        assert got == -3"),
+        ("    got = add", "    return\n    got = add"),
+        ("    got = add", "    if got:\n        return\n    got = add"),
+        (
+            "    assert got < 0\n",
+            "    assert got < 0\n\n\ndef test_neg():\n    assert 1 == add and 2 == 2 < 3\n",
+        ),
+        ("    assert got < 0\n", "    assert got < 0\n\n\ntest_neg = None\n"),
+        ("    assert got < 0\n", "    assert got < 0\n\n\ndel test_neg\n"),
+    ] {
+        let text = NEG.replace(old, new);
+        assert_ne!(text, NEG);
+        assert_eq!(rewritten(NEG, &text, "make add faster"), weak, "{text}");
+    }
+    for (old, new) in [
+        ("-3", "-4"),
+        ("add(-1, -2)", "total(-1, -2)"),
+        ("    got = add(-1, -2)\n", "    def sub():\n        return 1\n    got = add(-1, -sub())\n"),
+        ("assert got == -3", "assert got == -3, 'the sum'"),
+        ("assert got == -3", "assert (got == -3), 'the sum'"),
+        ("assert got == -3", "with pytest.raises(ValueError):\n        add('a')\n    assert got == -3"),
+        (
+            "assert got == -3",
+            "try:\n        assert got == -3\n    except Exception as e:\n        raise ValueError from e",
+        ),
+        ("    assert got < 0\n", "    assert got < 0\n    return\n"),
+        ("    assert got < 0\n", "    assert got < 0\n    assert all(x in [1] for x in [1])\n"),
+    ] {
+        let text = NEG.replace(old, new);
+        assert_ne!(text, NEG);
+        assert_eq!(rewritten(NEG, &text, "make add faster"), NONE, "{text}");
+    }
+    let class =
+        "class TestT(unittest.TestCase):\n    def test_two(self):\n        self.assertEqual(add(1, 1), 2)\n";
+    for (new, count) in [
+        ("self.assertTrue(add(1, 1))", 1),
+        ("self.assertNotEqual(add(1, 1), 3)", 1),
+        ("self.assertEqual(2, 2)", 1),
+        ("self.assertTrue(add(1, 1) == 2)", 0),
+        ("self.assertEqual(add(1, 2), 3)", 0),
+    ] {
+        let text = class.replace("self.assertEqual(add(1, 1), 2)", new);
+        assert_eq!(rewritten(class, &text, "").len(), count, "{text}");
+    }
+    let fewer = NEG.replace("    assert got < 0\n", "");
+    assert_eq!(rewritten(NEG, &fewer, "rewrite test_neg"), NONE, "the task asks for it");
+    assert_eq!(rewritten(NEG, &NEG.replace("    got", "    return\n    got"), "rewrite test_neg"), weak);
 }
 
 #[test]
