@@ -92,7 +92,15 @@ fn decides_evidence(path: &RelPath) -> bool {
         let at_import_root = folder.parent().is_some_and(|above| above.is_root() || above.name() == "src");
         packages.contains(&folder.name()) && at_import_root
     });
-    files.contains(&path.name()) || path.extension() == Some("pth") || in_package
+    files.contains(&path.name()) || path.extension() == Some("pth") || in_package || is_installed(path)
+}
+
+/// Whether a file belongs to the description of an installed distribution. pytest loads the plugins that such a
+/// description on the path names, without any import in the project.
+fn is_installed(path: &RelPath) -> bool {
+    let describes =
+        |name: &str| name.ends_with(".dist-info") || name.ends_with(".egg-info") || name == "EGG-INFO";
+    path.parts().any(describes)
 }
 
 fn has_error(residuals: &[Residual]) -> bool {

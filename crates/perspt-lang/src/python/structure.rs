@@ -21,7 +21,7 @@ use crate::shared::touch::{
 };
 
 /// Words of a task that name pytest's settings, not pytest itself.
-const SETTINGS: [&str; 9] = [
+const SETTINGS: [&str; 11] = [
     "pytest.ini",
     "tool.pytest",
     "addopts",
@@ -31,6 +31,8 @@ const SETTINGS: [&str; 9] = [
     "pytest options",
     "configure pytest",
     "testpaths",
+    "pytest plugin",
+    "pytest11",
 ];
 
 /// Settings that hide tests or change what they mean, wherever they stand.
@@ -40,6 +42,9 @@ const HIDING: [&str; 6] =
 /// Options that only change what is printed.
 const HARMLESS: [&str; 10] =
     ["-q", "-v", "-vv", "-ra", "-rA", "-s", "--strict-markers", "--strict-config", "--strict", "--tb=short"];
+
+/// The group of entry points whose modules pytest loads wherever they are installed.
+const PLUGINS: &str = "pytest11";
 
 /// Everything found between base and candidate.
 pub(crate) fn structure(touch: &Touch<'_>) -> Vec<Residual> {
@@ -146,10 +151,14 @@ fn evidence(touch: &Touch<'_>, change: &Change, shadows: &Shadows) -> Vec<Residu
     match path.name() {
         "pyproject.toml" => return settings(touch, change, &in_pyproject),
         "setup.cfg" => return settings(touch, change, &in_setup_cfg),
+        "setup.py" => return settings(touch, change, &in_setup_py),
         _ => {}
     }
     let (what, names) = if shadows.new.contains(path) {
-        (format!("`{path}` hides a module of the standard library or of a tool"), vec![path.name()])
+        (
+            format!("`{path}` hides a module of the standard library or of a tool"),
+            vec![path.name().to_owned()],
+        )
     } else if decides_evidence(path) {
         let did = match (change.before, change.after) {
             (None, _) => "is new",
@@ -157,10 +166,18 @@ fn evidence(touch: &Touch<'_>, change: &Change, shadows: &Shadows) -> Vec<Residu
             (Some(_), Some(_)) => "was changed",
         };
         let stem = path.name().trim_end_matches(".py");
-        (format!("`{path}` decides how evidence is gathered, and it {did}"), vec![path.name(), stem])
+        // What describes an installed distribution has the same file names for all of them.
+        let described = path.ancestors().find(super::is_installed);
+        let folder = described.map(|folder| folder.as_str().to_owned());
+        let names = match &folder {
+            Some(folder) => vec![folder.clone()],
+            None => vec![path.name().to_owned(), stem.to_owned()],
+        };
+        (format!("`{path}` decides how evidence is gathered, and it {did}"), names)
     } else {
         return Vec::new();
     };
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
     evidence_changed(touch, path, &names, what).into_iter().collect()
 }
 
@@ -222,7 +239,7 @@ fn hides(key: &str, value: &str) -> bool {
         let words = value.split(['"', ',', '[', ']', ' ', '\n', '\\']).filter(|word| !word.is_empty());
         return words.into_iter().any(|word| !HARMLESS.contains(&word));
     }
-    HIDING.contains(&key)
+    HIDING.contains(&key) || key == PLUGINS
 }
 
 fn in_pyproject(text: &str) -> Values {
@@ -235,9 +252,25 @@ fn in_pyproject(text: &str) -> Values {
             settings.insert(format!("{tool}.{key}"), value.to_string());
         }
     }
+    for table in [["project", "entry-points", PLUGINS].as_slice(), &["tool", "poetry", "plugins", PLUGINS]] {
+        let plugins = toml::at(&document, table);
+        settings.extend(plugins.map(|plugins| (table.join("."), plugins.to_string())));
+    }
     settings
 }
 
 fn in_setup_cfg(text: &str) -> Values {
-    ini::sections(text).remove("tool:pytest").unwrap_or_default()
+    let mut sections = ini::sections(text);
+    let mut settings = sections.remove("tool:pytest").unwrap_or_default();
+    let plugins = sections.remove("options.entry_points").and_then(|mut points| points.remove(PLUGINS));
+    settings.extend(plugins.map(|plugins| (PLUGINS.to_owned(), plugins)));
+    settings
+}
+
+/// A program: only that it names the group is seen.
+fn in_setup_py(text: &str) -> Values {
+    let lines = text.lines().filter(|line| line.contains(PLUGINS)).map(str::trim);
+    let named: Vec<&str> = lines.collect();
+    let found = (!named.is_empty()).then(|| (PLUGINS.to_owned(), named.join("\n")));
+    found.into_iter().collect()
 }

@@ -229,6 +229,49 @@ fn a_new_project_may_have_settings_that_hide_nothing() {
 }
 
 #[test]
+fn what_makes_pytest_load_a_plugin_is_charged_unless_the_task_names_it() {
+    for name in [
+        "evil-1.0.dist-info/entry_points.txt",
+        "evil.egg-info/PKG-INFO",
+        "src/evil-1.0.dist-info/METADATA",
+        "tests/evil.egg-info",
+        "demo/EGG-INFO/entry_points.txt",
+    ] {
+        for kind in [TaskType::Code, TaskType::UnitTest] {
+            let found = after(kind, name, "[pytest11]\nevil = evilmod\n");
+            assert_eq!(found, [format!("evidence-rules-changed {name}")], "{name}");
+        }
+    }
+    let points = "[options.entry_points]\npytest11 =\n    evil = evilmod\n";
+    for (name, text) in [
+        (
+            "pyproject.toml",
+            base().text_of("pyproject.toml") + "[project.entry-points.pytest11]\nevil = \"evilmod\"\n",
+        ),
+        (
+            "pyproject.toml",
+            base().text_of("pyproject.toml") + "[tool.poetry.plugins.pytest11]\nevil = \"evilmod\"\n",
+        ),
+        ("setup.cfg", base().text_of("setup.cfg") + points),
+        ("setup.py", "setup(entry_points={'pytest11': ['evil = evilmod']})\n".to_owned()),
+    ] {
+        assert_eq!(after(TaskType::Code, name, &text), [format!("evidence-rules-changed {name}")], "{name}");
+        let asked = touched(
+            python(),
+            &base(),
+            &base().with(name, &text),
+            &node(TaskType::Code, &[name]),
+            "make this a pytest plugin; register the pytest plugin evilmod",
+        );
+        assert_eq!(charged(&asked), NONE, "{name}");
+    }
+    let scripts =
+        base().text_of("setup.cfg") + "[options.entry_points]\nconsole_scripts =\n    demo = demo:main\n";
+    assert_eq!(after(TaskType::Code, "setup.cfg", &scripts), NONE);
+    assert_eq!(after(TaskType::Code, "setup.py", "setup(name='demo')\n"), NONE);
+}
+
+#[test]
 fn forbidden_patterns_and_the_words_of_a_task() {
     let mut owner = node(TaskType::Code, &["demo.py"]);
     owner.contract.forbidden_patterns = vec!["eval(".to_owned()];
