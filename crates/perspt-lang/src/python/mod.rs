@@ -4,6 +4,7 @@
 
 mod collection;
 mod doctests;
+mod hiding;
 mod ini;
 mod items;
 mod junit;

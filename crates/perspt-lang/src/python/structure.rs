@@ -10,7 +10,8 @@ use super::items::{self, Found};
 use super::settings::Settings;
 use super::stubs;
 use super::{
-    decides_evidence, doctests, ini, is_test_material, is_test_name, is_test_source, packages, roots, stdlib,
+    decides_evidence, doctests, hiding, ini, is_test_material, is_test_name, is_test_source, packages, roots,
+    stdlib,
 };
 use crate::plugin::{Files, Touch};
 use crate::shared::examples::{self, Example};
@@ -79,6 +80,7 @@ pub(crate) fn structure(touch: &Touch<'_>) -> Vec<Residual> {
             residuals.extend(runs_before_tests(touch, path));
         }
     }
+    residuals.extend(hiding::new_modules(touch));
     residuals.extend(documentation(touch, &changes, &names));
     residuals.extend(vanished(touch, &before, &after));
     residuals.extend(forbidden_patterns(touch, |path| path.extension() != Some("rs")));

@@ -184,7 +184,7 @@ fn what_decides_how_evidence_is_gathered_is_charged_unless_the_task_names_it() {
         assert_eq!(charge("write tests with pytest"), [format!("evidence-rules-changed {name}")]);
         assert_eq!(charge(task), NONE, "{name}");
     }
-    for harmless in ["demo/json.py", "src/demo/types.py", "code/run.py", "tests/helpers.py", "src/demo.py"] {
+    for harmless in ["demo/json.py", "src/demo/types.py", "code/run.py", "tests/helpers.py", "src/other.py"] {
         assert_eq!(after(TaskType::Code, harmless, "y = 1\n"), NONE, "{harmless}");
     }
     let gone = base().without("tests/conftest.py");
@@ -272,6 +272,43 @@ fn what_makes_pytest_load_a_plugin_is_charged_unless_the_task_names_it() {
 }
 
 #[test]
+fn a_new_file_that_hides_a_module_of_the_project_from_its_tests_is_charged() {
+    let test = "import calc\n\n\ndef test_a():\n    assert calc.add(1, 2) == 3\n";
+    let project = |own: &str| Map::of(&[("tests/test_a.py", test), (own, "def add(a, b): return a - b\n")]);
+    let charge = |base: &Map, candidate: &Map, task: &str| {
+        charged(&touched(python(), base, candidate, &node(TaskType::Code, &[]), task))
+    };
+    for (own, new) in [
+        ("calc.py", "tests/calc.py"),
+        ("calc.py", "tests/calc/__init__.py"),
+        ("calc.py", "src/calc.py"),
+        ("calc.py", "calc/__init__.py"),
+        ("src/calc.py", "calc.py"),
+        ("src/calc.py", "tests/calc.py"),
+        ("src/calc/__init__.py", "tests/calc.py"),
+        ("calc/core.py", "tests/calc.py"),
+    ] {
+        let base = project(own);
+        let candidate = base.with(new, "def add(a, b): return a + b\n");
+        let rule = [format!("evidence-rules-changed {new}")];
+        assert_eq!(charge(&base, &candidate, &format!("fix add in {own}")), rule, "{own} {new}");
+        let moved = candidate.without(own);
+        assert_eq!(charge(&base, &moved, "move it"), NONE, "{own} {new} is only moved");
+    }
+    let base = project("calc.py");
+    let asked = charge(&base, &base.with("tests/calc.py", ""), "write a fake into tests/calc.py");
+    assert_eq!(asked, NONE);
+    for fine in ["other.py", "tests/helpers.py", "app/calc.py", "tests/data/calc.py", "src/app/calc.py"] {
+        assert_eq!(charge(&base, &base.with(fine, "x = 1\n"), ""), NONE, "{fine}");
+    }
+    let packaged = base.with("tests/__init__.py", "");
+    assert_eq!(charge(&packaged, &packaged.with("tests/calc.py", ""), ""), NONE, "imported as tests.calc");
+    let two =
+        Map::of(&[("a/pyproject.toml", ""), ("a/calc.py", ""), ("b/pyproject.toml", ""), ("b/x.py", "")]);
+    assert_eq!(charge(&two, &two.with("b/calc.py", ""), ""), NONE, "another project's");
+}
+
+#[test]
 fn forbidden_patterns_and_the_words_of_a_task() {
     let mut owner = node(TaskType::Code, &["demo.py"]);
     owner.contract.forbidden_patterns = vec!["eval(".to_owned()];
@@ -308,8 +345,8 @@ fn a_package_of_tests_that_does_something_before_its_tests_is_charged_as_a_conft
     let below = there.with("tests/deep/__init__.py", evil);
     assert_eq!(charge(&below, ""), ["evidence-rules-changed tests/deep/__init__.py"]);
     // A package of the project with tests beside its code, and data of tests.
-    let beside = there.with("demo/code.py", "").with("demo/test_code.py", "def test_c(): pass\n");
-    assert_eq!(charge(&beside.with("demo/__init__.py", evil), ""), NONE);
+    let beside = there.with("app/code.py", "").with("app/test_code.py", "def test_c(): pass\n");
+    assert_eq!(charge(&beside.with("app/__init__.py", evil), ""), NONE);
     assert_eq!(charge(&there.with("tests/data/pkg/__init__.py", evil), ""), NONE);
     let alone = there.with("checks/test_c.py", "").with("checks/__init__.py", evil);
     assert_eq!(charge(&alone, ""), ["evidence-rules-changed checks/__init__.py"]);
