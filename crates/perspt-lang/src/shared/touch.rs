@@ -92,10 +92,19 @@ pub(crate) fn evidence_changed(
 }
 
 /// Folders of nothing but what tests read or compare with.
-const DATA_FOLDERS: [&str; 6] = ["testdata", "test_data", "test-data", "golden", "goldens", "__snapshots__"];
+const DATA_FOLDERS: [&str; 8] = [
+    "testdata",
+    "test_data",
+    "test-data",
+    "golden",
+    "goldens",
+    "__golden__",
+    "__snapshots__",
+    "expected_output",
+];
 
 /// Folders of the same kind whose names a module of the project may have too.
-const DATA_OR_MODULE: [&str; 2] = ["fixtures", "snapshots"];
+const DATA_OR_MODULE: [&str; 5] = ["fixtures", "snapshots", "expected", "expectations", "approved"];
 
 /// Whether a file is data of tests by a folder it lies in. `source` is the language's extension: a source below
 /// `fixtures` or `snapshots` may be an ordinary module.

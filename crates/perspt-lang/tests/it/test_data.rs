@@ -14,8 +14,21 @@ fn projects() -> [(&'static dyn Plugin, Map, &'static str); 2] {
 
 #[test]
 fn what_tests_compare_with_is_theirs_wherever_it_lies() {
-    let folders =
-        ["testdata", "test_data", "test-data", "fixtures", "golden", "goldens", "snapshots", "__snapshots__"];
+    let folders = [
+        "testdata",
+        "test_data",
+        "test-data",
+        "fixtures",
+        "golden",
+        "goldens",
+        "snapshots",
+        "__snapshots__",
+        "expected",
+        "expected_output",
+        "expectations",
+        "__golden__",
+        "approved",
+    ];
     for (plugin, project, _) in projects() {
         for folder in folders {
             for name in [format!("{folder}/a.json"), format!("src/demo/{folder}/deep/a.txt")] {
@@ -39,9 +52,14 @@ fn what_tests_compare_with_is_theirs_wherever_it_lies() {
 #[test]
 fn a_source_below_a_folder_of_data_is_data_unless_it_may_be_a_module() {
     for (plugin, project, ending) in projects() {
-        for (folder, is_data) in
-            [("testdata", true), ("golden", true), ("fixtures", false), ("snapshots", false)]
-        {
+        for (folder, is_data) in [
+            ("testdata", true),
+            ("golden", true),
+            ("fixtures", false),
+            ("snapshots", false),
+            ("expected", false),
+            ("expected_output", true),
+        ] {
             let name = format!("src/{folder}/case.{ending}");
             let base = project.with(&name, "");
             let candidate = base.with(&name, "\n");
