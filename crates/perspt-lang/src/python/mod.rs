@@ -32,7 +32,7 @@ use perspt_core::stage::{Root, Stage, Step, StepEnd, StepOutput};
 
 use crate::plugin::{Files, Machine, NoTool, Plant, Plugin, Probe, ReadContext, ToolState, Tools, Touch};
 use crate::shared::asked::names;
-use crate::shared::touch::is_test_data;
+use crate::shared::touch::{chooses_tools, is_test_data};
 
 /// The plugin's name.
 const NAME: &str = "python";
@@ -93,7 +93,13 @@ fn decides_evidence(path: &RelPath) -> bool {
         let at_import_root = folder.parent().is_some_and(|above| above.is_root() || above.name() == "src");
         packages.contains(&folder.name()) && at_import_root
     });
-    files.contains(&path.name()) || path.extension() == Some("pth") || in_package || is_installed(path)
+    let named = files.contains(&path.name()) || path.extension() == Some("pth");
+    named || in_package || is_installed(path) || chooses_python(path)
+}
+
+/// Whether a file says which Python is run.
+fn chooses_python(path: &RelPath) -> bool {
+    [".python-version", "runtime.txt"].contains(&path.name()) || chooses_tools(path)
 }
 
 /// Whether a file belongs to the description of an installed distribution. pytest loads the plugins that such a

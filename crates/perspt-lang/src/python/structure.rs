@@ -170,9 +170,9 @@ fn evidence(touch: &Touch<'_>, change: &Change, shadows: &Shadows) -> Vec<Residu
         let stem = path.name().trim_end_matches(".py");
         // What describes an installed distribution has the same file names for all of them.
         let described = path.ancestors().find(super::is_installed);
-        let folder = described.map(|folder| folder.as_str().to_owned());
-        let names = match &folder {
-            Some(folder) => vec![folder.clone()],
+        let names = match described {
+            Some(folder) => vec![folder.as_str().to_owned()],
+            None if super::chooses_python(path) => vec![path.name().to_owned(), "python version".to_owned()],
             None => vec![path.name().to_owned(), stem.to_owned()],
         };
         (format!("`{path}` decides how evidence is gathered, and it {did}"), names)

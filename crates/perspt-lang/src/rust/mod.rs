@@ -30,7 +30,7 @@ use perspt_core::stage::{Root, Stage, Step, StepEnd, StepOutput};
 use crate::plugin::{Files, Machine, NoTool, Plant, Plugin, Probe, ReadContext, ToolState, Tools, Touch};
 use crate::shared::asked::names;
 use crate::shared::report;
-use crate::shared::touch::is_test_data;
+use crate::shared::touch::{chooses_tools, is_test_data};
 
 /// The plugin's name.
 const NAME: &str = "rust";
@@ -65,7 +65,7 @@ fn decides_evidence(path: &RelPath) -> bool {
         "rust-toolchain" | "rust-toolchain.toml" | "clippy.toml" | ".clippy.toml" => true,
         "config" | "config.toml" => parent == ".cargo",
         "nextest.toml" => parent == ".config",
-        _ => false,
+        _ => chooses_tools(path),
     }
 }
 

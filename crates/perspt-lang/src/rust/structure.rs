@@ -18,9 +18,11 @@ use crate::shared::touch::{
 };
 
 /// Words of a task that name what a whole file decides, by the file's name or a part of it.
-const SUBJECTS: [(&str, &[&str]); 6] = [
+const SUBJECTS: [(&str, &[&str]); 8] = [
     ("build.rs", &["build.rs", "build script", "build scripts", "build-script"]),
     ("rust-toolchain", &["rust-toolchain", "rust-toolchain.toml", "toolchain"]),
+    ("tool-versions", &[".tool-versions", "toolchain", "rust version"]),
+    ("mise.toml", &["mise.toml", ".mise.toml", "toolchain", "rust version"]),
     ("clippy", &["clippy", "clippy.toml"]),
     ("nextest", &["nextest", "nextest.toml"]),
     ("config", &[".cargo/config", ".cargo/config.toml", "cargo config", "cargo configuration"]),

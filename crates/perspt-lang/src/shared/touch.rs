@@ -113,6 +113,14 @@ pub(crate) fn is_test_data(path: &RelPath, source: &str) -> bool {
     below(&DATA_FOLDERS) || (path.extension() != Some(source) && below(&DATA_OR_MODULE))
 }
 
+/// Files that say which version of a language's tools is run.
+const VERSIONS: [&str; 3] = [".tool-versions", "mise.toml", ".mise.toml"];
+
+/// Whether a file chooses the versions of tools, for whatever language.
+pub(crate) fn chooses_tools(path: &RelPath) -> bool {
+    VERSIONS.contains(&path.name())
+}
+
 /// Forbidden texts of the contract in the node's files, one residual each, at their first place.
 pub(crate) fn forbidden_patterns(touch: &Touch<'_>, mine: impl Fn(&RelPath) -> bool) -> Vec<Residual> {
     let changed = touch.base.tree().changes_to(touch.candidate.tree());

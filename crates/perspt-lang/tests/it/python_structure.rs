@@ -176,6 +176,11 @@ fn what_decides_how_evidence_is_gathered_is_charged_unless_the_task_names_it() {
         ("src/json.py", "write json.py"),
         ("tests/random.py", "write random.py"),
         ("unittest/__init__.py", "write unittest/__init__.py"),
+        (".python-version", "pin the python version to 3.12"),
+        (".tool-versions", "add .tool-versions"),
+        ("mise.toml", "write a mise.toml"),
+        (".mise.toml", "create .mise.toml"),
+        ("runtime.txt", "update runtime.txt"),
     ] {
         let candidate = base().with(name, "y = 1\n");
         let kinds = if name.starts_with("tests/") { TaskType::UnitTest } else { TaskType::Code };

@@ -188,6 +188,9 @@ fn what_decides_how_evidence_is_gathered_is_charged_unless_the_task_names_it() {
         (".cargo/config.toml", "set the linker in .cargo/config.toml"),
         ("rust-toolchain.toml", "pin the toolchain"),
         ("clippy.toml", "configure clippy"),
+        (".tool-versions", "pin the rust version"),
+        ("mise.toml", "write a mise.toml"),
+        (".mise.toml", "pin the toolchain"),
         (".config/nextest.toml", "tune nextest"),
     ] {
         let candidate = base().with(name, "x");
