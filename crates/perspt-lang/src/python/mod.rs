@@ -3,6 +3,7 @@
 //! came out.
 
 mod collection;
+mod conditional;
 mod doctests;
 mod hiding;
 mod ini;

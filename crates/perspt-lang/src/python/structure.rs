@@ -10,8 +10,8 @@ use super::items::{self, Found};
 use super::settings::Settings;
 use super::stubs;
 use super::{
-    decides_evidence, doctests, hiding, ini, is_test_material, is_test_name, is_test_source, packages, roots,
-    stdlib,
+    conditional, decides_evidence, doctests, hiding, ini, is_test_material, is_test_name, is_test_source,
+    packages, roots, stdlib,
 };
 use crate::plugin::{Files, Touch};
 use crate::shared::examples::{self, Example};
@@ -81,6 +81,14 @@ pub(crate) fn structure(touch: &Touch<'_>) -> Vec<Residual> {
         }
     }
     residuals.extend(hiding::new_modules(touch));
+    let is_code = |path: &&RelPath| {
+        path.extension() == Some("py")
+            && !is_test_material(path)
+            && !names.hold(path)
+            && !decides_evidence(path)
+    };
+    let sources: Vec<&RelPath> = changes.iter().map(|change| &change.path).filter(is_code).collect();
+    residuals.extend(conditional::new_conditions(touch, &sources));
     residuals.extend(documentation(touch, &changes, &names));
     residuals.extend(vanished(touch, &before, &after));
     residuals.extend(forbidden_patterns(touch, |path| path.extension() != Some("rs")));

@@ -1,6 +1,7 @@
 //! Rust: cargo checks, lists and runs. Start at `stages`, then `build` and `run`, which read what came out.
 
 mod build;
+mod conditional;
 mod doc_names;
 mod docs;
 mod failure;

@@ -8,7 +8,7 @@ use perspt_core::tree::Change;
 
 use super::items::{self, Found};
 use super::stubs;
-use super::{docs, guard, is_test_material, macros, manifest};
+use super::{conditional, docs, guard, is_test_material, macros, manifest};
 use crate::plugin::{Files, Touch};
 use crate::shared::examples;
 use crate::shared::stubs::new_stubs;
@@ -57,6 +57,10 @@ pub(crate) fn structure(touch: &Touch<'_>) -> Vec<Residual> {
     }
     let sources: Vec<&RelPath> = before.keys().collect();
     residuals.extend(macros::new_judges(touch, &sources));
+    let is_test = |files: &dyn Files, path: &RelPath| {
+        is_test_material(path) || is_test_module(files, path, MODULE_DEPTH)
+    };
+    residuals.extend(conditional::new_conditions(touch, &sources, &is_test));
     residuals.extend(documentation(touch, &sources));
     residuals.extend(vanished(touch, &before, &after));
     residuals.extend(forbidden_patterns(touch, |path| path.extension() != Some("py")));

@@ -7,7 +7,7 @@ use perspt_core::path::RelPath;
 use perspt_core::residual::{Component, Place, Residual};
 use perspt_core::tree::Change;
 
-use super::asked::{asks_for, asks_to_change};
+use super::asked::{asks_for, asks_to_change, speaks_of};
 use crate::plugin::Touch;
 
 /// Who finds structural residuals.
@@ -89,6 +89,25 @@ pub(crate) fn evidence_changed(
             .to_owned(),
     );
     Some(residual)
+}
+
+/// Files that have more of something than before, where all together have more: what only moved is not new.
+pub(crate) fn more_than_before(
+    before: &BTreeMap<RelPath, usize>,
+    after: &BTreeMap<RelPath, usize>,
+) -> Vec<RelPath> {
+    if after.values().sum::<usize>() <= before.values().sum() {
+        return Vec::new();
+    }
+    let more = after.iter().filter(|(path, count)| **count > before.get(*path).copied().unwrap_or_default());
+    more.map(|(path, _)| path.clone()).collect()
+}
+
+/// The charge for code that does something else under test; `None` where the task speaks of it.
+pub(crate) fn test_only(touch: &Touch<'_>, file: &RelPath, asked: &[&str], what: &str) -> Option<Residual> {
+    let mut residual = error("test-only-behaviour", file, what.to_owned());
+    residual.hint = Some("Let the code do the same whether tests run it or not.".to_owned());
+    (!speaks_of(touch.task, asked)).then_some(residual)
 }
 
 /// Folders of nothing but what tests read or compare with.

@@ -314,6 +314,32 @@ fn a_new_file_that_hides_a_module_of_the_project_from_its_tests_is_charged() {
 }
 
 #[test]
+fn code_that_asks_whether_a_test_runner_runs_it_is_charged_unless_the_task_speaks_of_it() {
+    for trick in [
+        "if \"pytest\" in sys.modules:\n    x = 2\n",
+        "x = sys.modules.get('unittest') and 2\n",
+        "x = 2 if os.environ.get('PYTEST_CURRENT_TEST') else 1\n",
+        "def f():\n    return 'PYTEST_VERSION' in os.environ\n",
+        "if 'pytest' in sys.argv[0]:\n    x = 2\n",
+    ] {
+        assert_eq!(after(TaskType::Code, "demo.py", trick), ["test-only-behaviour demo.py"], "{trick}");
+        let there = base().with("demo.py", trick);
+        let more = there.with("demo.py", &format!("{trick}y = 1\n"));
+        let charge = |base: &Map, candidate: &Map, task: &str| {
+            charged(&touched(python(), base, candidate, &node(TaskType::Code, &[]), task))
+        };
+        assert_eq!(charge(&there, &more, ""), NONE, "{trick}");
+        assert_eq!(charge(&base(), &there, "let x be 2 under pytest"), NONE, "{trick}");
+        assert_eq!(after(TaskType::Code, "tests/helper.py", trick), NONE, "{trick}");
+    }
+    for fine in
+        ["import unittest\n", "x = sys.modules['demo']\n", "'PYTEST_CURRENT_TEST is not read here'\nx = 1\n"]
+    {
+        assert_eq!(after(TaskType::Code, "demo.py", fine), NONE, "{fine}");
+    }
+}
+
+#[test]
 fn forbidden_patterns_and_the_words_of_a_task() {
     let mut owner = node(TaskType::Code, &["demo.py"]);
     owner.contract.forbidden_patterns = vec!["eval(".to_owned()];

@@ -479,6 +479,45 @@ fn examples_are_seen_however_documentation_is_written_and_only_where_rustdoc_loo
 }
 
 #[test]
+fn code_that_does_something_else_under_test_is_charged_unless_the_task_speaks_of_it() {
+    let sum = "pub fn add(a: u32, b: u32) -> u32 { a + b }\n";
+    for trick in [
+        "pub fn add(a: u32, b: u32) -> u32 { if cfg!(test) { a + b } else { a - b } }\n",
+        "pub fn add(a: u32, b: u32) -> u32 { if cfg!(any(test, feature = \"x\")) { a + b } else { 0 } }\n",
+        "#[cfg(test)]\npub fn add(a: u32, b: u32) -> u32 { a + b }\n#[cfg(not(test))]\npub fn add(a: u32, b: u32) -> u32 { 0 }\n",
+        "#[cfg(all(unix, not(any(test, windows))))]\npub fn add(a: u32, b: u32) -> u32 { 0 }\n",
+        "pub fn add(a: u32, b: u32) -> u32 {\n    #[cfg(test)]\n    return a + b;\n    #[allow(unreachable_code)]\n    0\n}\n",
+        "#[cfg_attr(not(test), path = \"other.rs\")]\nmod inner;\n",
+        "#[cfg_attr(test, path = \"other.rs\")]\nmod inner;\n",
+        "mod deep { impl X { fn x() -> bool { cfg!(not(test)) } } }\n",
+    ] {
+        let text = LIB.replace(sum, trick);
+        let base = base().with("src/lib.rs", &LIB.replace(sum, "").replace(sum.trim_end(), ""));
+        let charge = |base: &Map, candidate: &Map, task: &str| {
+            charged(&touched(rust(), base, candidate, &node(TaskType::Code, &[]), task))
+        };
+        let now = base.with("src/lib.rs", &text);
+        assert_eq!(charge(&base, &now, "add add"), ["test-only-behaviour src/lib.rs"], "{trick}");
+        assert_eq!(charge(&base, &now, "add add; switch it by cfg"), NONE, "{trick}");
+        assert_eq!(charge(&now, &now.with("src/lib.rs", &format!("{text}// more\n")), ""), NONE, "{trick}");
+        let moved = base.with("src/other.rs", trick);
+        assert_eq!(charge(&base.with("src/more2.rs", trick), &moved, "move it"), NONE, "{trick}");
+    }
+    for fine in [
+        "#[cfg(test)]\npub fn helper() {}\n",
+        "#[cfg_attr(test, derive(Debug))]\npub struct S;\n",
+        "pub struct S { #[cfg(test)] pub seen: u32 }\nimpl S { #[cfg(test)] fn seen(&self) -> u32 { self.seen } }\n",
+        "#[cfg(not(windows))]\npub fn x() {}\n",
+        "#[cfg(test)]\nmod more {\n    fn x() -> bool { cfg!(test) }\n}\n",
+        "#[cfg(feature = \"test\")]\npub fn x() { if cfg!(debug_assertions) {} }\n",
+        "// cfg!(test)\npub const C: &str = \"#[cfg(not(test))]\";\n",
+    ] {
+        assert_eq!(after(TaskType::Code, "src/new.rs", fine), NONE, "{fine}");
+    }
+    assert_eq!(after(TaskType::Code, "tests/new.rs", "pub fn x() -> bool { cfg!(test) }\n"), NONE);
+}
+
+#[test]
 fn a_macro_that_stands_in_for_code_is_charged_unless_it_was_there_or_was_asked_for() {
     let stub = format!("{LIB}\npub fn new() -> u32 {{\n    todo!()\n}}\n");
     assert_eq!(after(TaskType::Code, "src/lib.rs", &stub), ["stub src/lib.rs"]);

@@ -1,0 +1,44 @@
+//! Code that is no test and asks whether a test runner runs it: what tests measure is then not what is used.
+
+use std::collections::BTreeMap;
+
+use perspt_core::path::RelPath;
+use perspt_core::residual::Residual;
+
+use super::lexer::{Line, lines};
+use crate::plugin::{Files, Touch};
+use crate::shared::touch::{more_than_before, test_only};
+
+/// Words by which a task asks for it.
+const ASKED: [&str; 4] = ["pytest_current_test", "sys.modules", "under pytest", "under test"];
+
+/// Modules whose presence tells that tests run.
+const RUNNERS: [&str; 3] = ["pytest", "_pytest", "unittest"];
+
+/// The charges for sources with more of it than before.
+pub(crate) fn new_conditions(touch: &Touch<'_>, sources: &[&RelPath]) -> Vec<Residual> {
+    let of = |files: &dyn Files| -> BTreeMap<RelPath, usize> {
+        let found = sources.iter().filter_map(|path| Some(((*path).clone(), count(&files.text(path)?))));
+        found.collect()
+    };
+    let what = "code that is no test asks whether a test runner runs it";
+    let grown = more_than_before(&of(touch.base), &of(touch.candidate));
+    grown.iter().filter_map(|path| test_only(touch, path, &ASKED, what)).collect()
+}
+
+fn count(text: &str) -> usize {
+    lines(text).iter().filter(|line| asks(line)).count()
+}
+
+fn asks(line: &Line<'_>) -> bool {
+    let is_text = |token: &str| token.ends_with(['"', '\'']);
+    let is_comment = line.tokens.len() == 1 && is_text(line.token(0));
+    // A letter before the quotes says how the text is read.
+    let inner =
+        |token: &str| token.find(['"', '\'']).map(|at| token[at..].trim_matches(['"', '\'']).to_owned());
+    let named =
+        |token: &&str| is_text(token) && inner(token).is_some_and(|name| RUNNERS.contains(&name.as_str()));
+    let probes = line.tokens.iter().any(|token| ["modules", "argv"].contains(token));
+    let by_variable = line.tokens.iter().any(|token| is_text(token) && token.contains("PYTEST_"));
+    !is_comment && (by_variable || (probes && line.tokens.iter().any(named)))
+}
