@@ -9,7 +9,8 @@ use perspt_core::stage::Root;
 use super::settings::Settings;
 use super::{is_test_source, roots};
 use crate::plugin::{Expect, Files, Plant};
-use crate::shared::asked;
+use crate::shared::touch::is_data_folder;
+use crate::shared::{asked, glob};
 
 const SYNTAX_ERROR: &str = "\ndef perspt_planted(:\n";
 const BROKEN_MODULE: &str = "raise ImportError(\"perspt plant\")\n";
@@ -47,7 +48,10 @@ fn syntax_error(root: &Root, files: &dyn Files, sources: &[RelPath]) -> Option<P
 /// A failing test beside the first test file and named in its way; both runners see its kind, whatever names
 /// of functions and classes pytest is told to look for.
 fn failing_test(root: &Root, sources: &[RelPath], settings: &Settings) -> Option<Plant> {
-    let beside = sources.iter().find(|path| settings.names_tests(path));
+    let is_test = |path: &&RelPath| settings.names_tests(path);
+    // A test that is data for others may be one that no run collects.
+    let mut real = sources.iter().filter(is_test).filter(|path| !is_data(root, path, settings));
+    let beside = real.next().or_else(|| sources.iter().find(is_test));
     let folder = beside.and_then(RelPath::parent).unwrap_or_else(|| root.dir.clone());
     let last = beside.is_some_and(|path| path.name().ends_with("_test.py"));
     let usual = if last { "perspt_planted_test.py" } else { "test_perspt_planted.py" };
@@ -58,6 +62,18 @@ fn failing_test(root: &Root, sources: &[RelPath], settings: &Settings) -> Option
         writes: BTreeMap::from([(path, FAILING_TEST.to_owned())]),
         expect: Expect::TestFails(TEST_NAME.to_owned()),
     })
+}
+
+/// Whether a test file of a root lies in a folder of data, or in one that pytest is told not to enter.
+fn is_data(root: &Root, path: &RelPath, settings: &Settings) -> bool {
+    let below =
+        path.parent().and_then(|folder| folder.below(&root.dir).map(str::to_owned)).unwrap_or_default();
+    let skipped = |part: &str| {
+        settings.words("norecursedirs").iter().any(|pattern| glob::matches(pattern, part))
+            || is_data_folder(part)
+            || ["data", "resources"].contains(&part)
+    };
+    below.split('/').any(skipped)
 }
 
 /// Every module of the root that is no test, broken at import.

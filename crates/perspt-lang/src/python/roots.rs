@@ -9,6 +9,7 @@ use perspt_core::stage::Root;
 use super::settings::Settings;
 use super::{NAME, is_manifest};
 use crate::plugin::Files;
+use crate::shared::touch::is_data_of;
 
 /// Folders whose manifests are data for tests or somebody else's, not projects of the workspace.
 const NOT_PROJECTS: [&str; 7] =
@@ -27,6 +28,8 @@ pub(crate) fn find(files: &dyn Files) -> Vec<Root> {
     if sources.iter().any(|path| !dirs.iter().any(|dir| path.is_within(dir))) {
         dirs.insert(RelPath::root());
     }
+    let all = dirs.clone();
+    dirs.retain(|dir| !all.iter().any(|above| is_data_of(dir, above)));
     let root = |dir: &RelPath| {
         let settings = Settings::of(files, dir);
         let is_test = |path: &&RelPath| settings.names_tests(path) && nearest(&dirs, path) == Some(dir);

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::{NAME, items, manifest};
 use crate::plugin::Files;
 use crate::shared::toml::texts;
+use crate::shared::touch::is_data_of;
 
 /// Folders whose manifests are data for tests or somebody else's, not projects of the workspace.
 const NOT_PROJECTS: [&str; 6] = ["tests", "fixtures", "testdata", "target", "vendor", "node_modules"];
@@ -23,10 +24,14 @@ pub(crate) fn find(files: &dyn Files) -> Vec<Root> {
         .map(|(dir, manifest)| (dir, members(dir, manifest, &manifests)))
         .collect();
     let mut roots = Vec::new();
+    // A member may lie where it likes; what nobody names is data for the tests of the project above it.
+    let is_data = |dir: &RelPath| manifests.keys().any(|above| is_data_of(dir, above));
     for (dir, own) in &manifests {
         let packages: Vec<RelPath> = match workspaces.get(dir) {
+            Some(_) if is_data(dir) => continue,
             Some(members) => members.iter().cloned().collect(),
             None if workspaces.values().any(|members| members.contains(dir)) => continue,
+            None if is_data(dir) => continue,
             None if manifest::is_package(own) => vec![dir.clone()],
             None => continue,
         };

@@ -125,6 +125,19 @@ const DATA_FOLDERS: [&str; 8] = [
 /// Folders of the same kind whose names a module of the project may have too.
 const DATA_OR_MODULE: [&str; 5] = ["fixtures", "snapshots", "expected", "expectations", "approved"];
 
+/// Whether a folder of this name may hold nothing but what tests read or compare with.
+pub(crate) fn is_data_folder(name: &str) -> bool {
+    DATA_FOLDERS.contains(&name) || DATA_OR_MODULE.contains(&name)
+}
+
+/// Whether a project is data for the tests of another one: it lies in a folder of data below that one's. A project
+/// of its own may well be called `snapshots`.
+pub(crate) fn is_data_of(project: &RelPath, above: &RelPath) -> bool {
+    let Some(below) = project.below(above).filter(|_| project != above) else { return false };
+    let folders = below.rsplit_once('/').map_or("", |(folders, _)| folders);
+    folders.split('/').any(is_data_folder) || DATA_FOLDERS.contains(&project.name())
+}
+
 /// Whether a file is data of tests by a folder it lies in. `source` is the language's extension: a source below
 /// `fixtures` or `snapshots` may be an ordinary module.
 pub(crate) fn is_test_data(path: &RelPath, source: &str) -> bool {
