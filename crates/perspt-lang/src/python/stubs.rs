@@ -11,7 +11,8 @@ pub(crate) fn find(text: &str) -> Vec<String> {
         };
         let name: String = after.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
         let overload = at > 0 && lines[at - 1].trim_start().starts_with('@');
-        if !overload && is_empty(&body(&lines[at..])) {
+        let body = body(&lines[at..]);
+        if !overload && is_empty(&body) && !(does_nothing(&name) && is_idle(&body)) {
             stubs.push(format!("the body of `{name}`"));
         }
     }
@@ -53,5 +54,18 @@ fn ends_signature(line: &str) -> bool {
 }
 
 fn is_empty(statements: &[&str]) -> bool {
-    matches!(statements, [only] if matches!(*only, "pass" | "...") || only.starts_with("raise NotImplementedError"))
+    is_idle(statements) || matches!(statements, [only] if only.starts_with("raise NotImplementedError"))
+}
+
+fn is_idle(statements: &[&str]) -> bool {
+    matches!(statements, ["pass" | "..."])
+}
+
+/// Whether a function's name says that to do nothing is what it is for: a default for a callback.
+fn does_nothing(name: &str) -> bool {
+    let name = name.trim_matches('_').to_lowercase();
+    let whole = ["noop", "no_op", "do_nothing", "nothing", "ignore", "discard"];
+    whole.contains(&name.as_str())
+        || ["null_", "noop_"].iter().any(|start| name.starts_with(start))
+        || ["_noop", "_no_op"].iter().any(|end| name.ends_with(end))
 }

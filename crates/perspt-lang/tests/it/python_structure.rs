@@ -472,6 +472,9 @@ fn a_function_that_only_stands_in_for_one_is_charged_unless_it_was_there_or_was_
     for stub in [
         "def new(a: int, b: int):\n    pass\n",
         "def new(a) -> int: ...\n",
+        "def main():\n    pass\n",
+        "def annul_log():\n    pass\n",
+        "def noop():\n    raise NotImplementedError\n",
         "async def new():\n    \"\"\"Says much.\n\n    And more.\n    \"\"\"\n    # later\n    raise NotImplementedError(\"later\")\n",
         "def new(\n    a: int,\n    b: int,\n) -> int:\n    'doc'\n    ...\n",
     ] {
@@ -488,6 +491,11 @@ fn a_function_that_only_stands_in_for_one_is_charged_unless_it_was_there_or_was_
         "def new():\n    with open('x') as f:\n        pass\n",
         "class Base:\n    def new(self):\n        raise NotImplementedError\n",
         "@overload\ndef new(a: int) -> int: ...\n",
+        "def noop(*_args, **_kw):\n    pass\n",
+        "def _noop(): ...\n",
+        "def do_nothing(event):\n    \"\"\"For callers that want nothing.\"\"\"\n    pass\n",
+        "def null_log(text):\n    pass\n",
+        "def log_noop(text):\n    pass\n",
     ] {
         assert_eq!(after(TaskType::Code, "demo.py", code), NONE, "{code}");
     }
