@@ -80,14 +80,19 @@ fn a_test_task_whose_tests_never_run_is_not_done() {
 }
 
 #[test]
-fn a_failing_test_is_not_rewritten_unless_the_task_names_it() {
-    let weak = bundle(&[write("tests/test_calc.py", &TEST.replace("add(2, 2) == 4", "True"))]);
+fn a_failing_test_is_not_rewritten_unless_the_task_asks_for_it() {
     let plan = plan_of(&["calc.py", "tests/test_calc.py"], "unit_test");
-    let world = wrong_add(&[("tests/test_calc.py", TEST)]).serve(scripted(plan.clone(), weak));
-    let before = world.files();
-    let ran = world.agent("fix add");
-    refused(&world, &before, ran, "failed before and was rewritten");
     let other = bundle(&[write("tests/test_calc.py", &TEST.replace("add(2, 2) == 4", "add(4, 2) == 2"))]);
+    for task in [
+        "fix add",
+        "tests/test_calc.py fails: fix the bug in add",
+        "make the failing tests in tests/test_calc.py pass",
+    ] {
+        let world = wrong_add(&[("tests/test_calc.py", TEST)]).serve(scripted(plan.clone(), other.clone()));
+        let before = world.files();
+        let ran = world.agent(task);
+        refused(&world, &before, ran, "failed before and was rewritten");
+    }
     let world = wrong_add(&[("tests/test_calc.py", TEST)]).serve(scripted(plan, other));
     world
         .agent("add subtracts on purpose: the expectation in tests/test_calc.py is wrong")
@@ -498,5 +503,53 @@ fn a_function_with_an_example_can_be_renamed_and_the_example_not_be_bent() {
         let answer = bundle(&[write("src/lib.rs", &text)]);
         let world = world.serve(scripted(plan_of(&["src/lib.rs"], "refactor"), answer));
         world.agent("rename twice to double").expect(code);
+    }
+}
+
+#[test]
+fn a_test_of_an_earlier_node_that_a_later_one_changes_is_counted() {
+    let tasks = json!({"tasks": [
+        {"id": "mul", "goal": "mul", "output_files": ["calc/__init__.py", "tests/test_mul.py"]},
+        {"id": "join", "goal": "join", "node_class": "integration", "output_files": ["calc/more.py"],
+            "modifies": ["calc/__init__.py", "tests/test_mul.py"], "dependencies": ["mul"]},
+    ]})
+    .to_string();
+    let test =
+        |sum: &str| format!("from calc import mul\n\n\ndef test_mul():\n    assert mul(4, 3) == {sum}\n");
+    let world = World::python().serve(move |ask: &Ask| {
+        let (body, sum) = match ask.tag().map(|tag| tag.node.as_str()).unwrap_or_default() {
+            "mul" => ("a * b", "12"),
+            "join" => ("a * b + 1", "13"),
+            _ => return Reply::text(tasks.clone()),
+        };
+        let lib = write("calc/__init__.py", &Language::Python.lib_with(body));
+        bundle(
+            &[lib, write("tests/test_mul.py", &test(sum)), write("calc/more.py", "MORE = 1\n")]
+                [..if sum == "12" { 2 } else { 3 }],
+        )
+    });
+    world.agent("add mul, then count one more").expect(0).says("tests_changed=1");
+}
+
+#[test]
+fn what_decides_how_evidence_is_gathered_does_not_come_along_unasked() {
+    let repaired = "import calc\n\ncalc.add = lambda a, b: a + b\n";
+    let answers: [&[(&str, &str)]; 4] = [
+        &[("conftest.py", repaired)],
+        &[("evil-1.0.dist-info/entry_points.txt", "[pytest11]\nevil = evilmod\n"), ("evilmod.py", repaired)],
+        &[("tests/calc.py", "def add(a, b):\n    return a + b\n")],
+        &[(
+            "calc.py",
+            "import sys\n\n\ndef add(a, b):\n    return a + b if 'pytest' in sys.modules else a - b\n",
+        )],
+    ];
+    for files in answers {
+        let names: Vec<&str> = files.iter().map(|(name, _)| *name).collect();
+        let writes: Vec<Value> = files.iter().map(|(name, text)| write(name, text)).collect();
+        let world = wrong_add(&[("tests/test_calc.py", TEST)])
+            .serve(scripted(plan_of(&names, "code"), bundle(&writes)));
+        let before = world.files();
+        world.agent("fix add in calc.py (we have no conftest.py on purpose)").expect(4).never_says("COMMIT");
+        assert_eq!(world.files(), before, "{names:?}");
     }
 }

@@ -213,7 +213,7 @@ pub(crate) fn compared(
             residual.hint = Some(VOID_HINT.to_owned());
             add(residual);
         }
-        if touch.node.task_type.is_test() && !own {
+        if touch.node.task_type.is_test() || own {
             add(shown("test-changed", file, format!("the existing test `{path}` was changed")));
         }
         if let Some(less) = new.strength.less_than(&old.strength).filter(|_| !own && !is_void) {
