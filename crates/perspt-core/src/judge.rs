@@ -94,19 +94,6 @@ fn cases_of(results: &BTreeMap<TestName, crate::reading::TestResult>, name: &Tes
     ran.count()
 }
 
-/// Whether a test is an example of the documentation, by the way the plugins name those.
-fn is_documentation(name: &TestName) -> bool {
-    name.0.starts_with("doc::")
-}
-
-/// How many examples of the documentation ran.
-fn documentation(results: &BTreeMap<TestName, crate::reading::TestResult>) -> usize {
-    let ran = |(name, result): &(&TestName, &crate::reading::TestResult)| {
-        is_documentation(name) && result.end != TestEnd::Skipped
-    };
-    results.iter().filter(ran).count()
-}
-
 /// Tests that ran before, in every run of their tree, and are now gone or skipped: each counts as failing.
 fn lost_tests(
     reading: &Reading,
@@ -142,11 +129,6 @@ fn lost_tests(
                 && cases >= cases_of(&first.results, name)
                 && !now.results.contains_key(name)
             {
-                continue;
-            }
-            // A documentation test has the name of what it documents. Its text is looked at by itself; here it is gone
-            // where there are fewer of them.
-            if is_documentation(name) && documentation(&now.results) >= documentation(&first.results) {
                 continue;
             }
             let what = match now.results.get(name).map(|result| result.end) {

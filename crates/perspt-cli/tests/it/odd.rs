@@ -485,28 +485,6 @@ fn a_root_that_cannot_be_measured_is_in_the_way_only_of_what_touches_it() {
 }
 
 #[test]
-fn a_function_with_an_example_can_be_renamed_and_the_example_not_be_bent() {
-    let documented = |name: &str, example: &str, body: &str| {
-        format!(
-            "/// Doubles.\n///\n/// ```\n/// assert_eq!(calc::{name}(2), {example});\n/// ```\npub fn {name}(a: i64) -> i64 {{\n    {body}\n}}\n"
-        )
-    };
-    for (text, code) in [
-        (documented("double", "4", "a * 2"), 0),
-        (documented("double", "0", "0"), 4),
-        ("pub fn other() {}\n".to_owned(), 4),
-    ] {
-        let world = World::rust();
-        std::fs::remove_dir_all(world.ws().join("tests")).ok();
-        world.write("src/lib.rs", &documented("twice", "4", "a * 2"));
-        world.git();
-        let answer = bundle(&[write("src/lib.rs", &text)]);
-        let world = world.serve(scripted(plan_of(&["src/lib.rs"], "refactor"), answer));
-        world.agent("rename twice to double").expect(code);
-    }
-}
-
-#[test]
 fn a_test_of_an_earlier_node_that_a_later_one_changes_is_counted() {
     let tasks = json!({"tasks": [
         {"id": "mul", "goal": "mul", "output_files": ["calc/__init__.py", "tests/test_mul.py"]},

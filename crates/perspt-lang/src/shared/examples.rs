@@ -19,8 +19,7 @@ pub(crate) struct Example {
     pub runs: bool,
 }
 
-/// What happened to the examples of the changed files. One that moved as it was is not changed, nor is one in which
-/// nothing but the name of what it documents is another.
+/// What happened to the examples of the changed files. One that moved as it was is not changed.
 pub(crate) fn compare(touch: &Touch<'_>, before: &[Example], after: &[Example]) -> Vec<Residual> {
     let same = |example: &Example| example.test.tokens.clone();
     let lost = left_over(before, after, same).into_iter();
@@ -35,10 +34,6 @@ pub(crate) fn compare(touch: &Touch<'_>, before: &[Example], after: &[Example]) 
         }
     }
     for old in gone {
-        if let Some(at) = new.iter().position(|new| is_renamed(old, new)) {
-            new.remove(at);
-            continue;
-        }
         // A test node may give an example another place and text; a new one answers for one that is gone.
         let answer = new.iter().position(|new| new.runs).filter(|_| touch.node.task_type.is_test());
         match answer {
@@ -74,31 +69,4 @@ fn called(example: &Example) -> String {
 fn placed(residual: Residual, example: &Example, line: u32) -> Residual {
     let place = Some(Place { line, column: 0 });
     Residual { symbol: Some(example.key.clone()), place, ..residual }
-}
-
-/// Whether an example is the same but for the name of the item it stands at.
-fn is_renamed(old: &Example, new: &Example) -> bool {
-    let name = |example: &Example| {
-        let last = example.key.rsplit([':', '.']).next().unwrap_or_default();
-        last.split('#').next().unwrap_or_default().to_owned()
-    };
-    let (from, to) = (name(old), name(new));
-    let marks = new.test.marks <= old.test.marks;
-    new.runs && marks && from != to && with_word(&old.test.tokens, &from, &to) == new.test.tokens
-}
-
-/// The text with every occurrence of a whole word replaced.
-fn with_word(text: &str, from: &str, to: &str) -> String {
-    let is_part = |c: char| c.is_alphanumeric() || c == '_';
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while !rest.is_empty() {
-        let end = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
-        let (word, after) = rest.split_at(end);
-        out.push_str(if word == from { to } else { word });
-        let other = after.chars().next().map_or(0, char::len_utf8);
-        out.push_str(&after[..other]);
-        rest = &after[other..];
-    }
-    out
 }
