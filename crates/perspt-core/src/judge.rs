@@ -18,6 +18,8 @@ pub struct Scope<'a> {
     pub packages: &'a [RelPath],
     /// Files the node owns or changed.
     pub files: &'a BTreeSet<RelPath>,
+    /// Test functions whose own text the node changed, by their file and their path in it.
+    pub rewritten: &'a BTreeSet<(RelPath, String)>,
 }
 
 impl Scope<'_> {
@@ -27,6 +29,13 @@ impl Scope<'_> {
             .iter()
             .filter(|package| file.is_within(package))
             .max_by_key(|package| package.as_str().len())
+    }
+
+    fn rewrote(&self, file: &RelPath, case: &TestName) -> bool {
+        let function = case.0.split('[').next().unwrap_or_default();
+        self.rewritten.iter().any(|(at, path)| {
+            at == file && function.strip_suffix(path.as_str()).is_some_and(|rest| rest.ends_with("::"))
+        })
     }
 
     fn is_foreign(&self, file: Option<&RelPath>) -> bool {
@@ -84,6 +93,10 @@ fn flaky_tests(before: &[&Reading]) -> BTreeSet<TestName> {
     seen.into_iter().filter(|(_, ends)| both(ends)).map(|((_, name), _)| name.clone()).collect()
 }
 
+fn is_in(reading: Option<&Reading>, name: &TestName) -> bool {
+    reading.and_then(|one| one.tests.as_ref()).is_some_and(|tests| tests.results.contains_key(name))
+}
+
 /// How many cases with parameters of a test's function ran.
 fn cases_of(results: &BTreeMap<TestName, crate::reading::TestResult>, name: &TestName) -> usize {
     let function = |name: &str| name.split('[').next().unwrap_or(name).to_owned();
@@ -109,6 +122,8 @@ fn lost_tests(
         runs.entry(one.tree.0).or_default().push(one);
     }
     let mut lost = BTreeMap::new();
+    // What the head lacks already was let go by whoever made the head.
+    let head = before.last().copied();
     for same_tree in runs.values() {
         let Some(first) = same_tree.first().and_then(|one| one.tests.as_ref()) else { continue };
         for (name, result) in &first.results {
@@ -120,15 +135,13 @@ fn lost_tests(
             if !same_tree.iter().all(ran) || flaky.contains(name) {
                 continue;
             }
-            // A case of a test with parameters has what it expects in its name: where its file was changed, which is
+            // A case of a test with parameters has what it expects in its name: where the test was rewritten, which is
             // looked at by itself, and there are as many cases as before, none is gone.
-            let changed = result.file.as_ref().is_some_and(|file| scope.files.contains(file));
+            let rewritten = result.file.as_ref().is_some_and(|file| scope.rewrote(file, name));
             let cases = cases_of(&now.results, name);
-            if changed
-                && cases > 0
-                && cases >= cases_of(&first.results, name)
-                && !now.results.contains_key(name)
-            {
+            let as_many = cases > 0 && cases >= cases_of(&first.results, name);
+            let other_names = as_many && !now.results.contains_key(name);
+            if other_names && (rewritten || !is_in(head, name)) {
                 continue;
             }
             let what = match now.results.get(name).map(|result| result.end) {

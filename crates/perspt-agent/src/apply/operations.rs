@@ -118,8 +118,12 @@ impl Working<'_> {
             return now.clone().ok_or_else(|| format!("`{path}` was removed by an artifact before this one"));
         }
         let kind = self.kind(path).ok_or_else(|| format!("`{path}` does not exist"))?;
-        let text =
-            self.files.text(path).ok_or_else(|| format!("`{path}` is not a text file (UTF-8) of a size that can be shown; it can be deleted, not changed"))?;
+        let text = self.files.text(path).ok_or_else(|| {
+            format!(
+                "`{path}` is not a text file (UTF-8) of a size that can be shown; \
+                 it can be deleted, not changed"
+            )
+        })?;
         Ok((kind, text))
     }
 

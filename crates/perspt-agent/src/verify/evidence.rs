@@ -47,6 +47,17 @@ pub(super) fn tests_do_something(reading: &mut Reading, before: &[Reading], chan
     reading.residuals.push(residual);
 }
 
+/// Test functions with parameters in these files, by file and path in it.
+pub(super) fn cases_in(before: &[Reading], files: &BTreeSet<RelPath>) -> BTreeSet<(RelPath, String)> {
+    let in_files = |(name, test): (&TestName, &TestResult)| {
+        let (function, _) = name.0.split_once('[')?;
+        let (_, path) = function.split_once("::")?;
+        let file = test.file.clone().filter(|file| files.contains(file))?;
+        Some((file, path.to_owned()))
+    };
+    before.iter().flat_map(ran).filter_map(in_files).collect()
+}
+
 /// A test that failed before and was rewritten may be right or wrong; only the user can say. It counts as failing
 /// unless the task asks for it to be changed.
 pub(super) fn rewritten(tool: &str, before: &[Reading], changed: &[Residual], task: &str) -> Vec<Residual> {

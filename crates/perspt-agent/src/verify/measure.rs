@@ -21,7 +21,7 @@ use perspt_lang::weigh;
 use perspt_sandbox::Cancel;
 use perspt_sandbox::slot::{Drift, leads_back, link_texts};
 
-use super::evidence::{expect_tests, rewritten, spare_untouched, tests_do_something};
+use super::evidence::{cases_in, expect_tests, rewritten, spare_untouched, tests_do_something};
 use crate::actor::{Actor, Bench, Halt, brief};
 use crate::files::{Sources, TreeFiles, exists};
 
@@ -63,11 +63,15 @@ impl Actor {
         let before: Vec<Reading> =
             against.iter().map(|blob| self.kept("a reading", *blob)).collect::<Result<_, _>>()?;
         let touched = self.touched(state, node, branch)?;
+        // What the nodes rewrote was judged with each of them; the look at the whole tree holds nothing against it.
+        let mut rewrote = if node.is_none() { cases_in(&before, &touched) } else { BTreeSet::new() };
         if let Some(node) = node {
             reading = weigh(reading, &node.spec.contract);
             expect_tests(node, &mut reading, &before);
             if stage.kind == StageKind::Test && node.spec.task_type.is_test() {
                 let changed = self.changed_tests(state, node, branch, stage, &files)?;
+                rewrote
+                    .extend(changed.iter().filter_map(|one| Some((one.file.clone()?, one.symbol.clone()?))));
                 if !self.touches_code(branch, stage)? {
                     tests_do_something(&mut reading, &before, &changed);
                 }
@@ -76,7 +80,11 @@ impl Actor {
             }
         }
         spare_untouched(&mut reading, &touched, &before);
-        charge(&mut reading, &before, &Scope { packages: &root.packages, files: &touched });
+        charge(
+            &mut reading,
+            &before,
+            &Scope { packages: &root.packages, files: &touched, rewritten: &rewrote },
+        );
         if let (None, Some(plugin)) = (&environment, plugin) {
             let gone = reading.residuals.iter().any(|residual| residual.class == "test-missing");
             environment = match node {

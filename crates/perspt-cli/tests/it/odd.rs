@@ -389,9 +389,50 @@ fn cases_that_code_gives_to_a_test_are_not_swapped_for_others() {
     let table = "import pytest\n\nfrom calc import CASES, add\n\n\n@pytest.mark.parametrize('a, b, sum', CASES)\ndef test_add(a, b, sum):\n    assert add(a, b) == sum\n";
     world.write("tests/test_calc.py", table);
     let wrong = "CASES = [(1, 2, 0), (2, 2, 0)]\n\n\ndef add(a, b):\n    return 0\n";
-    let answer = bundle(&[write("calc/__init__.py", wrong)]);
-    let world = world.serve(scripted(plan_of(&["calc/__init__.py"], "code"), answer));
+    let answer = bundle(&[
+        write("calc/__init__.py", wrong),
+        write("tests/test_more.py", "def test_more():\n    assert True\n"),
+    ]);
+    // That the node owns the test's file, and could have changed it, is no excuse.
+    let files = ["calc/__init__.py", "tests/test_calc.py", "tests/test_more.py"];
+    let world = world.serve(scripted(plan_of(&files, "unit_test"), answer));
     world.agent("make add faster").expect(4).says("ran before and is gone now");
+}
+
+#[test]
+fn cases_that_one_node_rewrote_are_not_missed_by_the_next() {
+    let world = World::python();
+    let table = |cases: &str| {
+        format!(
+            "import pytest\n\nfrom calc import add\n\n\n@pytest.mark.parametrize('a, sum', {cases})\ndef test_one_more(a, sum):\n    assert add(a, 1) == sum\n"
+        )
+    };
+    world.write("tests/test_calc.py", &table("[(1, 2), (2, 3)]"));
+    let tasks = json!({"tasks": [
+        {"id": "first", "goal": "first", "output_files": ["tests/test_calc.py", "calc/__init__.py"], "task_type": "unit_test"},
+        {"id": "then", "goal": "then", "output_files": ["calc/more.py", "tests/test_more.py"], "dependencies": ["first"]},
+    ]})
+    .to_string();
+    let rewritten = table("[(1, 3), (2, 4)]");
+    let world =
+        world.serve(move |ask: &Ask| match ask.tag().map(|tag| tag.node.as_str()).unwrap_or_default() {
+            "first" => bundle(&[
+                write("calc/__init__.py", "def add(a, b):\n    return a + b + 1\n"),
+                write("tests/test_calc.py", &rewritten),
+            ]),
+            "then" => bundle(&[
+                write("calc/more.py", "def more(a):\n    return a + 1\n"),
+                write(
+                    "tests/test_more.py",
+                    "from calc.more import more\n\n\ndef test_more():\n    assert more(1) == 2\n",
+                ),
+            ]),
+            _ => Reply::text(tasks.clone()),
+        });
+    world
+        .agent("let add count one more, change the tests with it, then add more")
+        .expect(0)
+        .says("completed=2/2");
 }
 
 #[test]

@@ -50,7 +50,7 @@ fn reading(on: &str, kind: StageKind, residuals: Vec<Residual>, tests: Option<Te
 fn charged(mut now: Reading, before: &[Reading], mine: &[&str]) -> Reading {
     let files: BTreeSet<RelPath> = mine.iter().map(|file| path(file)).collect();
     let packages = [path("a"), path("b")];
-    charge(&mut now, before, &Scope { packages: &packages, files: &files });
+    charge(&mut now, before, &Scope { packages: &packages, files: &files, rewritten: &BTreeSet::new() });
     now
 }
 
@@ -108,7 +108,7 @@ fn where_no_package_is_known_every_finding_counts() {
     let before = [build("base", &[("b/src/lib.rs", "x"), ("c/src/lib.rs", "y")])];
     let files = BTreeSet::from([path("a/src/lib.rs")]);
     let mut now = build("now", &[("b/src/lib.rs", "x"), ("c/src/lib.rs", "y")]);
-    charge(&mut now, &before, &Scope { packages: &[], files: &files });
+    charge(&mut now, &before, &Scope { packages: &[], files: &files, rewritten: &BTreeSet::new() });
     assert_eq!(counted(&now), ["x", "y"]);
     // A file outside every package, a finding without a file, a node without files: all count.
     let now = charged(build("now", &[("c/src/lib.rs", "y")]), &before, &["a/src/lib.rs"]);
@@ -132,7 +132,7 @@ fn a_node_whose_files_lie_in_no_package_of_the_root_inherits_what_was_there() {
 fn a_file_belongs_to_the_deepest_package_that_holds_it() {
     let packages = [RelPath::root(), path("b"), path("b/c")];
     let files = BTreeSet::from([path("b/c/src/lib.rs")]);
-    let scope = Scope { packages: &packages, files: &files };
+    let scope = Scope { packages: &packages, files: &files, rewritten: &BTreeSet::new() };
     assert_eq!(scope.package_of(&path("b/c/src/lib.rs")), Some(&path("b/c")));
     assert_eq!(scope.package_of(&path("b/src/lib.rs")), Some(&path("b")));
     assert_eq!(scope.package_of(&path("bc/src/lib.rs")), Some(&RelPath::root()));
