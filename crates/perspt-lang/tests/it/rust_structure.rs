@@ -526,6 +526,10 @@ fn a_macro_that_stands_in_for_code_is_charged_unless_it_was_there_or_was_asked_f
         ["stub src/lib.rs"]
     );
     assert_eq!(after(TaskType::Code, "src/lib.rs", &stub.replace("todo!()", "1 // todo!()")), NONE);
+    let said = stub.replace("todo!()", "\"http://example.org todo!\".len() as u32");
+    assert_eq!(after(TaskType::Code, "src/lib.rs", &said), NONE);
+    let behind = stub.replace("todo!()", "let _ = \"http://example.org\"; todo!()");
+    assert_eq!(after(TaskType::Code, "src/lib.rs", &behind), ["stub src/lib.rs"]);
     let (before, next) =
         (base().with("src/lib.rs", &stub), base().with("src/lib.rs", &format!("{stub}\npub fn b() {{}}\n")));
     let lib = node(TaskType::Code, &["src/lib.rs"]);
