@@ -156,11 +156,17 @@ fn edit(path: &RelPath, text: &str, find: &str, replace: &str) -> Result<String,
     } else {
         (find.to_owned(), replace.to_owned())
     };
-    match text.matches(&find).count() {
+    match places(text, &find) {
         1 => Ok(text.replacen(&find, &replace, 1)),
         0 => Err(format!("`find` does not occur in `{path}`; it begins with `{}`", excerpt(&find))),
         many => Err(format!("`find` occurs {many} times in `{path}`; it must occur exactly once")),
     }
+}
+
+/// How often a text holds another one, counting places that overlap: `}}` stands twice in `}}}`.
+fn places(text: &str, find: &str) -> usize {
+    let starts = text.char_indices().filter(|(at, _)| text[*at..].starts_with(find));
+    starts.count()
 }
 
 fn excerpt(text: &str) -> String {

@@ -86,9 +86,8 @@ pub(super) fn rewritten(tool: &str, before: &[Reading], changed: &[Residual], ta
     residuals
 }
 
-/// A file that never compiled is the business of the node that touches it.
-/// A file no tool looks at is the business of the node that touched it, or that took it out of the tools' sight;
-/// else it is nobody's.
+/// A file that never compiled is the business of the node that touches it. A file no tool looks at is the business of
+/// the node that touched it, or that took it out of the tools' sight; else it is nobody's.
 pub(super) fn spare_untouched(reading: &mut Reading, touched: &BTreeSet<RelPath>, before: &[Reading]) {
     let unmeasured = |residual: &&Residual| residual.class == "unmeasured-file";
     let seen_before = |file: &RelPath| {

@@ -216,6 +216,32 @@ fn a_file_with_crlf_keeps_it_when_it_is_edited() {
 }
 
 #[test]
+fn an_edit_that_fits_two_places_is_asked_again() {
+    let adding = |find: &str, replace: &str| {
+        bundle(&[
+            edit("lib/two.toy", find, replace),
+            write("tests/three.toy", "use lib/two\ntest three: three == 3\n"),
+        ])
+    };
+    let table = answers(
+        one_node(&["lib/two.toy", "tests/three.toy"]),
+        &[
+            // Two empty lines in three line ends: the places overlap.
+            ("actuator.generate", 1, adding("\n\n", "\nlet three = 3\n\n")),
+            ("retarget", 1, adding("let two = 2\n", "let two = 2\nlet three = 3\n")),
+        ],
+    );
+    let world = World::new(PROJECT, table);
+    world.place.write("lib/two.toy", "let two = 2\n\n\nlet end = 0\n");
+    assert_eq!(outcome(&world.begin()), Outcome::Success);
+    assert_eq!(world.place.read("lib/two.toy").unwrap(), "let two = 2\nlet three = 3\n\n\nlet end = 0\n");
+    assert!(
+        world.server.requests()[2].json().to_string().contains("occurs 2 times"),
+        "the model is told why"
+    );
+}
+
+#[test]
 fn a_dirty_work_tree_is_worked_on_as_it_is_and_git_is_left_alone() {
     let answer = bundle(&[
         write("lib/three.toy", "let three = 3\n"),
