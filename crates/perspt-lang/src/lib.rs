@@ -10,7 +10,7 @@
 //! | `report-missing` | boot | a run ended without its report, or the report contradicts itself |
 //! | `timeout`, `crash`, `tool-failed` | boot | a step did not end as it should |
 //! | `tool-refused` | boot | a runner did not begin, because of its settings or what it loads |
-//! | `dependency-missing`, `dependency-broken`, `module-missing` | boot | something from outside the tree |
+//! | `dependency-missing`, `dependency-broken`, `module-missing`, `toolchain-missing` | boot | something from outside the tree |
 //! | `manifest-error`, `build-script-failed`, `tests-unseen` | boot | nothing could be built or run |
 //! | `unmeasured-file` | str | no tool looked at this file |
 //! | `test-changed`, `test-deleted`, `test-weakened` | str | what a node did to existing tests |

@@ -228,9 +228,9 @@ pub trait Plugin: Sync + Send {
         output.end.was_killed()
     }
 
-    /// What brings a root's dependencies onto the machine without running them; `None` where there is
-    /// nothing to fetch.
-    fn fetch(&self, root: &Root, files: &dyn Files) -> Option<Step>;
+    /// What brings a root's dependencies onto the machine without running them, or anything else of the tree;
+    /// `None` where there is nothing to fetch.
+    fn fetch(&self, root: &Root, files: &dyn Files) -> Option<Fetch>;
 
     /// What settles lock files after a candidate is laid out, before it is measured.
     fn prepare(&self, root: &Root, files: &dyn Files) -> Option<Step>;
@@ -264,6 +264,16 @@ pub trait Plugin: Sync + Send {
 
     /// How a project of this language is laid out, for the architect.
     fn layout_hint(&self) -> &'static str;
+}
+
+/// How dependencies are brought onto the machine. It has a network, so it must not see what in the tree chooses
+/// programs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fetch {
+    /// What is run.
+    pub step: Step,
+    /// Files of the tree that choose programs: the text that stands in their place, `None` where they are left out.
+    pub instead: BTreeMap<RelPath, Option<String>>,
 }
 
 /// No tool is left for a required stage.

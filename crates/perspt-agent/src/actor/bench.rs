@@ -321,13 +321,27 @@ impl<'a> Bench<'a> {
             }
             Profile::Fetch => {
                 writable.push(build);
-                let caches = ["CARGO_HOME"].iter().filter_map(|name| self.floor.env.get(*name));
-                writable.extend(caches.map(PathBuf::from).filter(|path| path.is_dir()));
+                let home = self.floor.env.get("CARGO_HOME").map(PathBuf::from);
+                writable.extend(home.into_iter().flat_map(package_cache));
                 Network::On
             }
         };
         Ok(Bounds { writable, network, binds, held: Some(Arc::new(held)) })
     }
+}
+
+/// Those parts of cargo's folder that hold packages, made where there are none: in the same folder are the user's
+/// programs, settings and keys. Where something cannot be made, cargo says so itself.
+fn package_cache(home: PathBuf) -> Vec<PathBuf> {
+    let folders = ["registry", "git"].map(|name| home.join(name));
+    for folder in &folders {
+        let _ = std::fs::create_dir_all(folder);
+    }
+    let locks = [".package-cache", ".package-cache-mutate"].map(|name| home.join(name));
+    for lock in &locks {
+        let _ = std::fs::File::options().write(true).create_new(true).open(lock);
+    }
+    folders.into_iter().chain(locks).filter(|path| path.exists()).collect()
 }
 
 /// Why a step gave no output.

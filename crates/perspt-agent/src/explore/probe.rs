@@ -6,14 +6,18 @@ use std::time::Duration;
 
 use perspt_core::effect::{Branch, TreeRef};
 use perspt_core::event::{Ended, MissingTool, RootRef, RootStages, StageTool};
+use perspt_core::path::RelPath;
 use perspt_core::stage::StepEnd;
 use perspt_core::state::SessionState;
+use perspt_core::tree::{EntryKind, Tree};
 use perspt_lang::plugin::{Files, Machine, Plugin, Probe, ToolState, Tools};
 use perspt_sandbox::{Cancel, Runner};
 use serde::{Deserialize, Serialize};
 
 use crate::AgentError;
 use crate::actor::{Actor, Bench, Floor, Halt, brief, shown};
+use crate::apply::Applied;
+use crate::files::Sources;
 
 /// Everything the probes saw, kept for later stages and resumes.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -122,7 +126,7 @@ impl Actor {
         state.probe_detail.map_or(Ok(Probed::default()), |blob| self.kept("the probes", blob))
     }
 
-    /// Brings what the lock files name onto the machine, without running any of it.
+    /// Brings what the lock files name onto the machine, without running any of it, or anything of the tree.
     pub(crate) async fn fetch(
         &self,
         state: &SessionState,
@@ -134,15 +138,34 @@ impl Actor {
         let mut bench = self.bench().await?;
         let timeout = Duration::from_millis(state.settings().stage_timeout_ms);
         for root in self.roots(state, &files) {
-            let step = self.plugin(&root.plugin).and_then(|plugin| plugin.fetch(&root, &files));
-            let Some(step) = step else { continue };
-            bench.lay(files.tree(), &self.sources())?;
+            let fetch = self.plugin(&root.plugin).and_then(|plugin| plugin.fetch(&root, &files));
+            let Some(fetch) = fetch else { continue };
+            let (tree, sources) = with_instead(files.tree(), self.sources(), fetch.instead);
+            bench.lay(&tree, &sources)?;
             // What could not be fetched shows in the baseline, with the compiler's own words.
-            bench.run("fetch", &step, timeout, cancel).await?;
+            bench.run("fetch", &fetch.step, timeout, cancel).await?;
             bench.recheck()?;
         }
         Ok(Ended::Fetched { runs: std::mem::take(&mut bench.runs) })
     }
+}
+
+/// A tree in which some files hold another text, or are left out.
+fn with_instead(
+    tree: &Tree,
+    mut sources: Sources,
+    instead: BTreeMap<RelPath, Option<String>>,
+) -> (Tree, Sources) {
+    let mut tree = tree.clone();
+    for (path, text) in instead {
+        tree.entries.remove(&path);
+        if let Some(text) = text {
+            let entry = Applied::entry(EntryKind::File, &text);
+            sources.memory.insert(entry.hash, text.into_bytes());
+            tree.entries.insert(path, entry);
+        }
+    }
+    (tree, sources)
 }
 
 /// Tries every tool of every plugin in a place of its own, for people who want to know what works.

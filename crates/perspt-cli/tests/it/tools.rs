@@ -58,6 +58,53 @@ fn hanging_cargo_ends_with_6_and_names_it() {
 }
 
 #[test]
+fn a_toolchain_that_the_project_asks_for_and_that_is_missing_ends_with_6() {
+    let world = world(Language::Rust);
+    world.write("rust-toolchain.toml", "[toolchain]\nchannel = \"1.2.3\"\n");
+    degraded(&world, "toolchain '1.2.3");
+}
+
+#[test]
+fn nothing_of_the_repository_runs_while_there_is_a_network() {
+    let wrapper = |ws: &str| format!("[build]\nrustc-wrapper = \"{ws}/tools/bin/cargo\"\n");
+    let brings: [&dyn Fn(&World, &str); 4] = [
+        &|world, ws| world.write(".cargo/config.toml", &wrapper(ws)),
+        &|world, ws| {
+            world.write("elsewhere/config.toml", &wrapper(ws));
+            std::os::unix::fs::symlink("elsewhere", world.ws().join(".cargo")).unwrap();
+        },
+        &|world, ws| {
+            let text = format!("[build]\nrustc = \"{ws}/tools/bin/cargo\"\n[net]\noffline = true\n");
+            world.write(".cargo/config", &text);
+        },
+        &|world, ws| {
+            let text = format!("[toolchain]\npath = \"{ws}/tools\"\n");
+            world.write("rust-toolchain.toml", &text);
+        },
+    ];
+    for bring in brings {
+        let mut world = world(Language::Rust);
+        let cache = world.base().join("cargo");
+        world.set("CARGO_HOME", &cache.to_string_lossy());
+        // Nothing is asked of the network: this dependency has no source that could be reached.
+        let manifest = std::fs::read_to_string(world.ws().join("Cargo.toml")).unwrap();
+        let dependency = "[dependencies]\nx = { git = \"file:///nonexistent\" }\n";
+        world.write("Cargo.toml", &format!("{manifest}{dependency}"));
+        // Only the fetch may write there.
+        world.write("tools/bin/cargo", "#!/bin/sh\n: > \"$CARGO_HOME/registry/ran\"\nexec \"$@\"\n");
+        let program = world.ws().join("tools/bin/cargo");
+        std::fs::set_permissions(program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let ws = world.ws().canonicalize().unwrap();
+        bring(&world, &ws.to_string_lossy());
+        world.agent("add a mul function");
+        let fetched = serde_json::to_string(&world.outcomes("fetched")).unwrap();
+        assert!(fetched.contains("cargo fetch"), "{fetched}");
+        assert!(cache.join("registry").is_dir(), "what the fetch may write is there");
+        assert!(!cache.join("registry/ran").exists(), "a program of the repository ran");
+    }
+}
+
+#[test]
 fn a_compiler_that_the_machine_kills_is_run_again() {
     let mut world = world(Language::Rust);
     let once = "#!/bin/sh\ncase \"$*\" in *\"--crate-name calc \"*)\n  if [ ! -e \"$TMPDIR/killed\" ]; then : > \"$TMPDIR/killed\"; kill -9 $$; fi;;\nesac\n";

@@ -31,7 +31,9 @@ use perspt_core::reading::{Reading, StageKind};
 use perspt_core::residual::{Residual, Severity};
 use perspt_core::stage::{Root, Stage, Step, StepEnd, StepOutput};
 
-use crate::plugin::{Files, Machine, NoTool, Plant, Plugin, Probe, ReadContext, ToolState, Tools, Touch};
+use crate::plugin::{
+    Fetch, Files, Machine, NoTool, Plant, Plugin, Probe, ReadContext, ToolState, Tools, Touch,
+};
 use crate::shared::asked::names;
 use crate::shared::touch::{chooses_tools, is_test_data};
 
@@ -185,7 +187,7 @@ impl Plugin for Python {
         output.end.is_success() || collected
     }
 
-    fn fetch(&self, _root: &Root, _files: &dyn Files) -> Option<Step> {
+    fn fetch(&self, _root: &Root, _files: &dyn Files) -> Option<Fetch> {
         None
     }
 

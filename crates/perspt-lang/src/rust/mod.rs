@@ -5,6 +5,7 @@ mod conditional;
 mod doc_names;
 mod docs;
 mod failure;
+mod fetch;
 mod guard;
 mod items;
 mod lexer;
@@ -28,7 +29,9 @@ use perspt_core::reading::{Reading, StageKind};
 use perspt_core::residual::Residual;
 use perspt_core::stage::{Root, Stage, Step, StepEnd, StepOutput};
 
-use crate::plugin::{Files, Machine, NoTool, Plant, Plugin, Probe, ReadContext, ToolState, Tools, Touch};
+use crate::plugin::{
+    Fetch, Files, Machine, NoTool, Plant, Plugin, Probe, ReadContext, ToolState, Tools, Touch,
+};
 use crate::shared::asked::names;
 use crate::shared::report;
 use crate::shared::touch::{chooses_tools, is_test_data};
@@ -138,8 +141,8 @@ impl Plugin for Rust {
         output.end.was_killed() || report::text(&output.stderr).contains("` (signal: 9, SIGKILL: kill)")
     }
 
-    fn fetch(&self, root: &Root, files: &dyn Files) -> Option<Step> {
-        stages::fetch(root, files)
+    fn fetch(&self, root: &Root, files: &dyn Files) -> Option<Fetch> {
+        fetch::fetch(root, files)
     }
 
     fn prepare(&self, root: &Root, _files: &dyn Files) -> Option<Step> {
@@ -171,7 +174,14 @@ impl Plugin for Rust {
     }
 
     fn environment_fault(&self, reading: &Reading, _files: &dyn Files) -> Option<String> {
-        let missing = reading.residuals.iter().find(|residual| residual.class == "dependency-missing")?;
+        let of_class = |class: &str| reading.residuals.iter().find(|residual| residual.class == class);
+        if let Some(missing) = of_class("toolchain-missing") {
+            return Some(format!(
+                "the toolchain that the project asks for cannot be used: {}",
+                missing.message
+            ));
+        }
+        let missing = of_class("dependency-missing")?;
         Some(match &missing.symbol {
             Some(name) => format!("the dependency `{name}` is not on this machine"),
             None => missing.message.clone(),

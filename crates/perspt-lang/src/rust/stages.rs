@@ -62,11 +62,14 @@ pub(crate) fn cargo(name: &str, arguments: &[&str], cwd: &RelPath, target_dir: &
             ("CARGO_TERM_QUIET", "false"),
             ("CARGO_TERM_VERBOSE", "false"),
             ("CARGO_TERM_PROGRESS_WHEN", "never"),
+            // A toolchain that is not there is said to be missing; there is no network to get it by.
+            ("RUSTUP_AUTO_INSTALL", "0"),
         ],
     )
 }
 
-fn in_build(name: &str, arguments: &[&str], root: &Root) -> Step {
+/// A cargo step that builds in the slot.
+pub(super) fn in_build(name: &str, arguments: &[&str], root: &Root) -> Step {
     cargo(name, arguments, &root.dir, &format!("{{build}}/{TARGET_DIR}"))
 }
 
@@ -149,15 +152,4 @@ fn triples(root: &Root, files: &dyn Files) -> impl Iterator<Item = String> {
 /// Settles the lock file: the smallest change that the manifests ask for, and none where they ask for none.
 pub(crate) fn prepare(root: &Root) -> Step {
     in_build("prepare", &["metadata", "--offline", "--format-version", "1"], root)
-}
-
-/// Brings what the lock file names onto the machine; nothing of it is run. Not `--locked`: a root may
-/// have no lock file yet.
-pub(crate) fn fetch(root: &Root, files: &dyn Files) -> Option<Step> {
-    let manifests = root.packages.iter().chain([&root.dir]);
-    let asks =
-        manifests.filter_map(|dir| manifest::of(files, dir)).any(|found| manifest::needs_fetch(&found));
-    let lock = root.dir.join("Cargo.lock").ok().and_then(|path| files.text(&path));
-    let locked = lock.is_some_and(|lock| lock.lines().any(|line| line.starts_with("source = ")));
-    (asks || locked).then(|| Step { profile: Profile::Fetch, ..in_build("fetch", &["fetch"], root) })
 }

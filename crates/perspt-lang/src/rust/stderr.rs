@@ -23,6 +23,15 @@ const MISSING: [&str; 9] = [
     "couldn't resolve host",
 ];
 
+/// How rustup says that it has no toolchain to run.
+const TOOLCHAIN: [&str; 5] = [
+    "error: toolchain '",
+    "error: custom toolchain '",
+    "error: override toolchain '",
+    "error: invalid toolchain",
+    "error: invalid path toolchain",
+];
+
 /// Signs that a manifest is wrong.
 const MANIFEST: [&str; 7] = [
     "failed to parse manifest",
@@ -84,6 +93,8 @@ fn residual(block: &str, tool: &str, context: &ReadContext<'_>) -> Residual {
     let message = cause.map_or_else(|| first.to_owned(), |cause| format!("{first}: {cause}"));
     let class = if block.contains("failed to run custom build command") {
         "build-script-failed"
+    } else if TOOLCHAIN.iter().any(|sign| block.starts_with(sign)) {
+        "toolchain-missing"
     } else if has(&MISSING) {
         "dependency-missing"
     } else if has(&MANIFEST) {

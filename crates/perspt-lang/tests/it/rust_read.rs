@@ -387,6 +387,49 @@ fn fetch_is_asked_for_only_where_something_comes_from_outside() {
 }
 
 #[test]
+fn fetch_sees_where_packages_come_from_and_nothing_that_chooses_programs() {
+    let config = r#"
+paths = ["../local"]
+[build]
+rustc-wrapper = "./evil.sh"
+[source.crates-io]
+replace-with = "vendored"
+[source.vendored]
+directory = "vendor"
+[registries.own]
+index = "sparse+https://example.org/"
+credential-provider = ["./evil.sh"]
+[registry]
+default = "own"
+global-credential-providers = ["./evil.sh"]
+[net]
+git-fetch-with-cli = true
+retry = 3
+"#;
+    let files = package("")
+        .with("Cargo.toml", &format!("{}[dependencies]\nq = \"1\"\n", manifest("demo")))
+        .with(".cargo/config.toml", config)
+        .with(".cargo/evil.toml", "[build]\nrustc = \"x\"\n")
+        .with("rust-toolchain.toml", "[toolchain]\nchannel = \"stable\"\n")
+        .with("sub/rust-toolchain", "[toolchain]\npath = \"/x\"\n")
+        .with("other/rust-toolchain", "nightly\n");
+    let fetch = rust().fetch(&rust().roots(&files)[0], &files).unwrap();
+    let instead = |name: &str| fetch.instead.get(&path(name)).unwrap().clone();
+    let kept = instead(".cargo/config.toml").unwrap();
+    for stays in ["../local", "vendored", "directory", "sparse+https", "default", "retry"] {
+        assert!(kept.contains(stays), "{stays}: {kept}");
+    }
+    for goes in ["evil", "rustc", "credential", "git-fetch-with-cli"] {
+        assert!(!kept.contains(goes), "{goes}: {kept}");
+    }
+    assert_eq!(instead(".cargo/evil.toml"), None);
+    assert_eq!(instead("rust-toolchain.toml").as_deref(), Some("[toolchain]\nchannel = \"stable\"\n"));
+    assert_eq!(instead("sub/rust-toolchain"), None);
+    assert_eq!(instead("other/rust-toolchain").as_deref(), Some("nightly\n"));
+    assert!(!fetch.instead.contains_key(&path("src/lib.rs")));
+}
+
+#[test]
 fn prepare_writes_the_lock_file_and_the_stages_leave_it_alone() {
     let files = package("#[test]\nfn t() {}\n");
     let slot = Slot::new();

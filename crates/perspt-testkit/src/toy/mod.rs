@@ -15,7 +15,7 @@ use perspt_core::reading::{PluginName, Reading, StageKind};
 use perspt_core::residual::Residual;
 use perspt_core::stage::{Profile, Root, Stage, Step, StepOutput, Streams};
 use perspt_lang::plugin::{
-    Expect, Files, Machine, NoTool, Plant, Plugin, Probe, ReadContext, ToolState, Tools, Touch,
+    Expect, Fetch, Files, Machine, NoTool, Plant, Plugin, Probe, ReadContext, ToolState, Tools, Touch,
 };
 
 /// The plugin's name.
@@ -208,12 +208,12 @@ impl Plugin for Toy {
         [(StageKind::Build, "toyc check"), (StageKind::Test, "toyc test")].map(stage).into()
     }
 
-    fn fetch(&self, root: &Root, files: &dyn Files) -> Option<Step> {
+    fn fetch(&self, root: &Root, files: &dyn Files) -> Option<Fetch> {
         let manifest = files.text(&root.dir.join("toy.mod").ok()?)?;
-        manifest
-            .lines()
-            .any(|line| line.starts_with("dep "))
-            .then(|| Step { profile: Profile::Fetch, ..self.step("fetch", &["fetch"], &root.dir, None) })
+        manifest.lines().any(|line| line.starts_with("dep ")).then(|| Fetch {
+            step: Step { profile: Profile::Fetch, ..self.step("fetch", &["fetch"], &root.dir, None) },
+            instead: BTreeMap::new(),
+        })
     }
 
     fn prepare(&self, root: &Root, _files: &dyn Files) -> Option<Step> {
