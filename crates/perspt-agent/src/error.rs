@@ -1,6 +1,7 @@
 //! What can go wrong outside any answer, reading or decision.
 
 use perspt_core::event::Trouble;
+use perspt_core::path::RelPath;
 use perspt_sandbox::SandboxError;
 use perspt_sandbox::slot::{SlotError, WalkError};
 use perspt_store::StoreError;
@@ -31,6 +32,9 @@ pub enum AgentError {
     /// The folder that is held is not the one at the workspace's path any more.
     #[error("{} is another folder than when perspt began, with the same files", .0.display())]
     Replaced(std::path::PathBuf),
+    /// Something that is no part of the tree is where a file is to be written.
+    #[error("`{0}` is a folder or something else that perspt does not write over")]
+    InTheWay(RelPath),
     /// A blob does not hold what its event says.
     #[error("the blob of {what} cannot be read: {why}")]
     Blob {

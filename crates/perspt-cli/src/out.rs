@@ -13,6 +13,23 @@ pub fn line(text: &str) {
     }
 }
 
+/// Prints one line of JSON on stdout. At a terminal, what could steer it stands as an escape, which means the same;
+/// elsewhere the bytes are those of the log, over which its hashes are.
+pub fn json_line(text: &str) {
+    if !std::io::stdout().is_terminal() {
+        return line(text);
+    }
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if steers(c) {
+            shown.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            shown.push(c);
+        }
+    }
+    line(&shown);
+}
+
 /// Writes past the standard library's stdout, which takes a descriptor that cannot be written for a success.
 fn write_whole(text: &str) -> std::io::Result<()> {
     let mut left = text.as_bytes();
@@ -67,10 +84,12 @@ pub fn progress_shown() -> bool {
 
 /// Text without control characters, so that it stays on its line and moves no cursor.
 pub fn plain(text: &str) -> String {
-    text.chars()
-        .map(|c| if c == '\n' || c == '\t' { ' ' } else { c })
-        .filter(|c| !c.is_control() && !matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'))
-        .collect()
+    text.chars().map(|c| if c == '\n' || c == '\t' { ' ' } else { c }).filter(|c| !steers(*c)).collect()
+}
+
+/// Whether a character moves a terminal's cursor or reorders what a person reads.
+fn steers(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// A value of a `key=value` field: quoted where it holds anything but plain characters.

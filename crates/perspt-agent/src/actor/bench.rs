@@ -143,14 +143,17 @@ impl<'a> Bench<'a> {
         self.slot().recheck()
     }
 
-    /// Whether there is room to write in the slot. Where there is not, commands fail for that alone, and what they
-    /// left in the temp dir goes, so that there is room to record it.
-    pub fn has_room(&mut self) -> Result<(), AgentError> {
+    /// Whether a command that failed had room to write in the slot. Where it had not, it failed for that alone, and
+    /// what it left in the temp dir goes, so that there is room to record it.
+    fn has_room(&mut self, output: &StepOutput) -> Result<(), AgentError> {
         const NEEDED: u64 = 256 * 1024;
+        // A compiler that finds the disk full removes what it has written before it says so.
+        const NEEDED_TO_BUILD: u64 = 256 * 1024 * 1024;
         let folder = self.slot().dir().to_owned();
         let Ok(stat) = rustix::fs::statvfs(&folder) else { return Ok(()) };
         let left = stat.f_bavail.saturating_mul(stat.f_frsize);
-        if left >= NEEDED {
+        let told = || [&output.stdout, &output.stderr].into_iter().any(|text| says_full(text));
+        if left >= NEEDED_TO_BUILD || (left >= NEEDED && !told()) {
             return Ok(());
         }
         self.slot().reset_tmp()?;
@@ -275,7 +278,7 @@ impl<'a> Bench<'a> {
             confinement: shown(&ran.confinement),
             ms: u64::try_from(ran.duration.as_millis()).unwrap_or(u64::MAX),
         });
-        Ok(StepOutput {
+        let output = StepOutput {
             step: step.name.clone(),
             end,
             cut: ran.stdout.cut || ran.stderr.cut,
@@ -286,7 +289,11 @@ impl<'a> Bench<'a> {
                 .into_iter()
                 .filter_map(|(path, bytes)| Some((reports.get(&path)?.clone(), bytes)))
                 .collect(),
-        })
+        };
+        if !output.end.is_success() {
+            self.has_room(&output)?;
+        }
+        Ok(output)
     }
 
     fn holes(&mut self, tree: &Path) -> Vec<(&'static str, String)> {
@@ -357,6 +364,14 @@ impl<E: Into<AgentError>> From<E> for HaltOr {
     fn from(error: E) -> HaltOr {
         HaltOr(Halt::from(error))
     }
+}
+
+/// Whether a program says that the disk is full, in the words of the C library, which most repeat; a linker that
+/// writes to memory that a file stands behind dies of it.
+fn says_full(text: &[u8]) -> bool {
+    const SIGNS: [&[u8]; 2] = [b"no space left on device", b"bus error"];
+    let holds = |sign: &[u8]| text.windows(sign.len()).any(|window| window.eq_ignore_ascii_case(sign));
+    SIGNS.into_iter().any(holds)
 }
 
 fn shortened(text: &str) -> String {

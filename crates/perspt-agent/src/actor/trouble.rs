@@ -38,6 +38,9 @@ pub fn trouble(error: &AgentError) -> Trouble {
         AgentError::Replaced(_) => {
             ("the workspace was replaced", "`perspt resume` goes on in the folder that is there now")
         }
+        AgentError::InTheWay(_) => {
+            ("something is where a file is to be written", "move it away, then `perspt resume`")
+        }
         AgentError::NoSpace { .. } => ("the disk is full", "make room there, then `perspt resume`"),
         AgentError::Sandbox(SandboxError::Helper { .. } | SandboxError::HelperLost(_)) => {
             ("the sandbox's helper failed", "run `perspt doctor`")

@@ -1,9 +1,12 @@
 //! Committing: the only way into the user's tree is a tree with a proof made of readings of that tree.
 
+use std::path::Path;
+
 use perspt_core::effect::Branch;
 use perspt_core::energy::{StabilityProof, prove};
 use perspt_core::event::{Commit, Ended, Event, KeptPlace, merkle};
 use perspt_core::ids::{BlobId, EffectId, NodeId};
+use perspt_core::path::RelPath;
 use perspt_core::reading::{Reading, StageId};
 use perspt_core::state::{Node, SessionState};
 use perspt_core::tree::Change;
@@ -66,19 +69,34 @@ impl Actor {
         let publication = Publication { session, effect: id, workspace, changes, record };
         match publish(&self.parts.home, &self.parts.lease, &publication)? {
             Published::Done => Ok(outcome.into()),
-            Published::BaseMoved { kept, .. } => {
+            Published::BaseMoved { paths, kept } => {
                 let facts: Vec<Event> = kept.into_iter().map(bytes_kept).collect();
                 let outcome = self.moved_head(state)?;
                 let nothing =
                     matches!(&outcome, Ended::BaseMoved { changed, more: 0, .. } if changed.is_empty());
                 if nothing && facts.is_empty() {
+                    let workspace = self.parts.workspace.clone();
+                    let obstacle = paths.iter().find_map(|path| in_the_way(&workspace, path));
                     // Files are looked at by the workspace's path and published into the folder that is held.
-                    return Err(AgentError::Replaced(self.parts.workspace.clone()).into());
+                    return Err(obstacle
+                        .map_or(AgentError::Replaced(workspace), AgentError::InTheWay)
+                        .into());
                 }
                 Ok(Acted { facts, outcome })
             }
         }
     }
+}
+
+/// What stands where a file or a folder above it is to be, and is none: an empty folder, a socket. The tree knows
+/// nothing of it.
+fn in_the_way(workspace: &Path, path: &RelPath) -> Option<RelPath> {
+    let kind =
+        |path: &RelPath| workspace.join(path.as_str()).symlink_metadata().ok().map(|meta| meta.file_type());
+    let above = path.ancestors().filter(|folder| !folder.is_root());
+    let not_a_folder = |folder: &RelPath| kind(folder).is_some_and(|kind| !kind.is_dir());
+    let not_a_file = |path: &RelPath| kind(path).is_some_and(|kind| !kind.is_file() && !kind.is_symlink());
+    above.into_iter().find(not_a_folder).or_else(|| Some(path.clone()).filter(not_a_file))
 }
 
 /// The event that says where a user's bytes are.

@@ -22,6 +22,12 @@ fn was_ended(reading: &Reading) -> Option<&Residual> {
     reading.residuals.iter().find(|residual| residual.class == HUNG || residual.class == "crash")
 }
 
+/// An error over a plant that was not there without it.
+fn other_error<'r>(without: &Reading, with: &'r Reading) -> Option<&'r Residual> {
+    let known: Vec<Sha> = without.residuals.iter().map(Residual::fingerprint).collect();
+    with.residuals.iter().find(|residual| residual.counts() && !known.contains(&residual.fingerprint()))
+}
+
 impl Actor {
     pub(crate) async fn calibrate(
         &self,
@@ -56,9 +62,15 @@ impl Actor {
                 return Ok(Ended::Calibrated { verdict, runs: std::mem::take(&mut bench.runs) });
             }
             if !plant.expect.is_met(&without, &with) {
-                let verdict = match plant.expect {
-                    Expect::SomeTestTurnsRedIfAnyNamesTheCode => Calibration::Unreached(plant.what.clone()),
-                    Expect::Red | Expect::TestFails(_) | Expect::SomeTestTurnsRed => {
+                let verdict = match (&plant.expect, other_error(&without, &with)) {
+                    (Expect::SomeTestTurnsRedIfAnyNamesTheCode, _) => {
+                        Calibration::Unreached(plant.what.clone())
+                    }
+                    // Something else went wrong before the planted test could fail.
+                    (Expect::TestFails(_), Some(error)) => {
+                        Calibration::Unmeasured(brief(&format!("{} (over {})", error.message, plant.what)))
+                    }
+                    (Expect::Red | Expect::TestFails(_) | Expect::SomeTestTurnsRed, _) => {
                         Calibration::Blind(plant.what.clone())
                     }
                 };

@@ -10,6 +10,8 @@ use perspt_core::residual::{Charge, Component, Milli, Residual};
 use perspt_core::state::Node;
 use perspt_lang::asks_to_change;
 
+use super::measure::TREE_CHANGED;
+
 fn ran(reading: &Reading) -> impl Iterator<Item = (&TestName, &TestResult)> {
     let results = reading.tests.iter().flat_map(|tests| &tests.results);
     results.filter(|(_, test)| test.end != TestEnd::Skipped)
@@ -86,7 +88,8 @@ pub(super) fn rewritten(tool: &str, before: &[Reading], changed: &[Residual], ta
     residuals
 }
 
-/// A file that never compiled is the business of the node that touches it. A file no tool looks at is the business of
+/// A file that never compiled is the business of the node that touches it, and so is one that the project's own tests
+/// write to. A file no tool looks at is the business of
 /// the node that touched it, or that took it out of the tools' sight; else it is nobody's.
 pub(super) fn spare_untouched(reading: &mut Reading, touched: &BTreeSet<RelPath>, before: &[Reading]) {
     let unmeasured = |residual: &&Residual| residual.class == "unmeasured-file";
@@ -103,8 +106,10 @@ pub(super) fn spare_untouched(reading: &mut Reading, touched: &BTreeSet<RelPath>
     let known: BTreeSet<Sha> =
         before.iter().flat_map(|one| one.residuals.iter().map(Residual::fingerprint)).collect();
     let untouched = |residual: &Residual| residual.file.as_ref().is_some_and(|file| !touched.contains(file));
-    for residual in reading.residuals.iter_mut().filter(|_| reading.stage.kind == StageKind::Syntax) {
-        // Templates, samples of bad code, what is left of an older language: whoever runs it would see it in a test.
+    let in_syntax = reading.stage.kind == StageKind::Syntax;
+    // Templates, samples of bad code, what is left of an older language: whoever runs it would see it in a test.
+    let of_the_project = |residual: &&mut Residual| in_syntax || residual.class == TREE_CHANGED;
+    for residual in reading.residuals.iter_mut().filter(of_the_project) {
         if residual.counts() && untouched(residual) && known.contains(&residual.fingerprint()) {
             residual.charge =
                 Charge::Inherited("it was there before, in a file this node does not touch".to_owned());

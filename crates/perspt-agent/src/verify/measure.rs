@@ -154,9 +154,6 @@ impl Actor {
         let timeout = Duration::from_millis(state.settings().stage_timeout_ms);
         let run = Run { tree, sources: &sources, stage: &description, timeout };
         let (outputs, drift) = run_steps(bench, plugin, &run, cancel).await?;
-        if !outputs.iter().all(|output| output.end.is_success()) {
-            bench.has_room()?;
-        }
         let seen_as = bench.seen_as().to_string_lossy().into_owned();
         let context = ReadContext { tree: tree.id(), root, seen_as: &seen_as, files: &files };
         let mut reading = plugin.read(&description, &outputs, &context);
@@ -293,7 +290,7 @@ fn drifted(reading: &mut Reading, drift: Drift, is_lockfile: &dyn Fn(&RelPath) -
         .chain(drift.gone.iter().map(|path| (path, "removed")));
     for (path, what) in lost {
         let message = format!("`{path}` was {what} while the tree was measured");
-        let mut residual = Residual::error(Component::Boot, "tree-changed", &reading.tool, message);
+        let mut residual = Residual::error(Component::Boot, TREE_CHANGED, &reading.tool, message);
         residual.hint = Some("tests and build scripts must not write to the project's own files".to_owned());
         reading.residuals.push(residual.in_file(Some(path.clone())));
     }
@@ -308,6 +305,9 @@ fn drifted(reading: &mut Reading, drift: Drift, is_lockfile: &dyn Fn(&RelPath) -
     }
 }
 
+/// The class of a file that a step changed or removed.
+pub(super) const TREE_CHANGED: &str = "tree-changed";
+
 /// The class of a step that ran into its timeout.
 pub(super) const HUNG: &str = "timeout";
 
@@ -319,7 +319,17 @@ fn cut_short(reading: &Reading) -> Option<&Residual> {
 
 /// Why a baseline could not be run, where that is the machine's fault and not the tree's.
 fn machine_fault(plugin: &'static dyn Plugin, reading: &Reading, files: &dyn Files) -> Option<MissingTool> {
-    not_measured(reading).or_else(|| Some(unrunnable(reading, &plugin.environment_fault(reading, files)?)))
+    let fault = || plugin.environment_fault(reading, files).or_else(|| writes_to_itself(plugin, reading));
+    not_measured(reading).or_else(|| Some(unrunnable(reading, &fault()?)))
+}
+
+/// A project that changes its own sources while it is measured: no reading of it would be of the tree it began with,
+/// whoever wrote that.
+fn writes_to_itself(plugin: &'static dyn Plugin, reading: &Reading) -> Option<String> {
+    let is_code = |path: &RelPath| plugin.is_source(path) || plugin.is_manifest(path);
+    let changed = reading.residuals.iter().filter(|residual| residual.class == TREE_CHANGED);
+    let path = changed.filter_map(|residual| residual.file.as_ref()).find(|path| is_code(path))?;
+    Some(format!("the project's own tests or build scripts write to `{path}` while they run"))
 }
 
 /// A baseline of which no test is known, because the tool hung or was ended: with it, nobody could say later that a

@@ -81,7 +81,7 @@ fn print_ending(home: &Home, id: &SessionId) -> Result<(), Failure> {
         }
     })?;
     if let Some(line) = ending {
-        out::line(&line);
+        out::json_line(&line);
     }
     Ok(())
 }

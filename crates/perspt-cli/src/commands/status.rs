@@ -23,7 +23,7 @@ pub fn run(args: &StatusArgs) -> Result<u8, Failure> {
     let state = state_of(&home, &id)?;
     let running = home.holder(&id)?.is_some();
     if args.json {
-        out::line(&as_json(&id, &state, running).to_string());
+        out::json_line(&as_json(&id, &state, running).to_string());
     } else {
         show(&id, &state, running);
     }
@@ -34,7 +34,9 @@ fn list(home: &Home, as_lines_of_json: bool) -> Result<u8, Failure> {
     for session in home.sessions()? {
         let running = home.holder(&session.id)?.is_some();
         match state_of(home, &session.id) {
-            Ok(state) if as_lines_of_json => out::line(&as_json(&session.id, &state, running).to_string()),
+            Ok(state) if as_lines_of_json => {
+                out::json_line(&as_json(&session.id, &state, running).to_string())
+            }
             Ok(state) => {
                 let Some(meta) = &state.meta else {
                     out::line(&format!("{}  never begun", session.id));

@@ -33,7 +33,7 @@ impl View for Json {
         }
         let line = Line { seq: stamp.seq, at, v: SCHEMA, event, hash: stamp.hash };
         if let Ok(text) = serde_json::to_string(&line) {
-            out::line(&text);
+            out::json_line(&text);
         }
     }
 }

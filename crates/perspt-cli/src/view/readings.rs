@@ -83,7 +83,12 @@ fn field(reading: &ReadingSummary) -> String {
             format!("{tool}=0-passed,0-failed,0-skipped,{}-errors", reading.errors)
         }
         (Status::Measured, Some(tests)) => {
-            format!("{tool}={}-passed,{}-failed,{}-skipped", tests.passed, tests.failed, tests.skipped)
+            let others = reading.errors.saturating_sub(tests.failed);
+            let others = if others > 0 { format!(",{others}-errors") } else { String::new() };
+            format!(
+                "{tool}={}-passed,{}-failed,{}-skipped{others}",
+                tests.passed, tests.failed, tests.skipped
+            )
         }
         (Status::Measured, None) if reading.errors == 0 => format!("{tool}=pass"),
         (Status::Measured, None) => format!("{tool}=fail:{}", reading.errors),

@@ -317,6 +317,19 @@ fn a_terminal_that_knows_no_control_sequences_gets_none() {
 }
 
 #[test]
+fn lines_of_json_do_not_steer_the_terminal_they_are_shown_at() {
+    let world = World::of(L).serve(planned(L, |_| perspt_testkit::server::Reply::status(401, "no")));
+    let task = "turn\u{9b}2J\u{202e}back";
+    let shown = typing(&world, &["agent", "-y", "--json", task], "", "").expect(8).out;
+    assert!(shown.contains("turn\\u009b2J\\u202eback"), "{shown}");
+    assert!(!shown.contains(['\u{9b}', '\u{202e}']), "{shown}");
+    // Elsewhere the bytes are the log's, over which its hashes are.
+    let log = world.perspt(&["status", "--json"]).out;
+    assert!(log.contains(task), "{log}");
+    assert!(!typing(&world, &["status", "--json"], "", "").out.contains('\u{9b}'));
+}
+
+#[test]
 fn a_reader_that_goes_away_does_not_stop_the_session() {
     let world = World::of(L).serve(planned(L, |_| solution(L)));
     let mut command = world.command(&["agent", "-y", "add a mul function"]);

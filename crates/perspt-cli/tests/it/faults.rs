@@ -89,6 +89,19 @@ fn a_disk_that_is_full_while_tests_run_is_the_machines_fault_and_not_the_models(
     assert_eq!(world.server().asks(), 2);
 }
 
+#[test]
+fn a_command_that_finds_the_disk_full_and_tidies_up_is_the_machines_fault_too() {
+    let tidy = "import os\n\nfrom calc import mul\n\n\ndef test_mul():\n    path = os.environ['TMPDIR'] + '/big'\n    try:\n        with open(path, 'wb') as big:\n            while True:\n                big.write(b'x' * 65536)\n                big.flush()\n    finally:\n        os.remove(path)\n";
+    let world = World::of(L).serve(planned(L, move |_| {
+        bundle(&[write(L.lib(), &L.lib_with("a * b")), write(L.new_test(), tidy)])
+    }));
+    let before = world.files();
+    let mount = format!("mount -t tmpfs -o size=16m tmpfs {}", world.home().display());
+    let Some(ran) = mounted(&world, &mount, "agent -y 'add a mul function'") else { return };
+    ran.expect(1).warns("the disk is full").never_says("RETRY");
+    assert_eq!(world.files(), before);
+}
+
 /// Does a task under a limit of the shell's.
 fn limited(world: &World, limit: &str) -> Ran {
     let inner = world.command(&["agent", "-y", "add a mul function"]);

@@ -269,6 +269,49 @@ fn a_failure_of_before_in_the_nodes_own_package_counts_in_full() {
 }
 
 #[test]
+fn a_folder_without_files_where_a_file_is_to_be_written_is_named_and_resume_goes_on_without_it() {
+    let world = World::of(L);
+    let folder = world.ws().join(L.new_test());
+    let made = folder.clone();
+    let world = world.serve(planned(L, move |_| {
+        let _ = std::fs::create_dir(&made);
+        solution(L)
+    }));
+    let before = world.files();
+    world.agent("add a mul function").expect(1).warns(L.new_test()).warns("move it away");
+    assert_eq!(world.files(), before);
+    std::fs::remove_dir(&folder).unwrap();
+    world.perspt(&["resume"]).expect(0).says("COMMIT node=mul");
+    assert_eq!(world.server().asks(), 2);
+}
+
+#[test]
+fn data_that_the_projects_own_tests_write_is_no_obstacle() {
+    let world = World::of(L);
+    world.write("tests/last-run.txt", "never\n");
+    world.write(
+        "tests/test_log.py",
+        "import pathlib\n\n\ndef test_log():\n    pathlib.Path('tests/last-run.txt').write_text('now\\n')\n",
+    );
+    let world = world.serve(planned(L, |_| solution(L)));
+    world.agent("add a mul function").expect(0).says("BASELINE pytest=2-passed,0-failed,0-skipped,1-errors");
+    assert_eq!(world.read("tests/last-run.txt"), "never\n");
+}
+
+#[test]
+fn a_project_whose_tests_write_to_its_code_cannot_be_measured() {
+    let world = World::of(L);
+    world.write(
+        "tests/test_self.py",
+        "import pathlib\n\n\ndef test_self():\n    pathlib.Path('calc/__init__.py').write_text('')\n",
+    );
+    let world = world.serve(planned(L, |_| solution(L)));
+    let ran = world.agent("add a mul function").expect(6);
+    ran.warns("write to `calc/__init__.py` while they run");
+    assert_eq!(world.server().asks(), 0);
+}
+
+#[test]
 fn a_workspace_that_is_replaced_by_a_copy_is_told_and_resume_goes_on_there() {
     let world = World::of(Language::Python);
     let (workspace, copy) = (world.ws(), world.base().join("copy"));

@@ -86,7 +86,7 @@ impl OpenAi {
     pub fn new(config: OpenAiConfig) -> Result<OpenAi, ModelError> {
         let mut url = transport::endpoint(&config.base_url)?;
         let mut censor = Censor::of_key(config.key.as_ref());
-        transport::passwords(&url).for_each(|password| censor.add(&password));
+        transport::secrets(&url).iter().for_each(|secret| censor.add(secret));
         let authorization = match &config.key {
             None => None,
             Some(key) => {

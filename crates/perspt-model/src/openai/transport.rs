@@ -4,6 +4,7 @@ use std::error::Error;
 use std::io;
 use std::net::IpAddr;
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::{Client, Url};
 
@@ -27,11 +28,25 @@ pub(super) fn endpoint(base_url: &str) -> Result<Url, ModelError> {
     Ok(url)
 }
 
-/// The password in an address, as written and as it is meant: a server could repeat either.
-pub(super) fn passwords(url: &Url) -> impl Iterator<Item = String> {
-    let written = url.password().map(str::to_owned);
-    let meant = written.as_deref().and_then(percent_decoded);
-    written.into_iter().chain(meant)
+/// A value of a query that is shorter is no secret, and hiding it would garble what a server says.
+const SHORTEST: usize = 4;
+
+/// What an address says that nobody else may read, in every form in which a server could repeat it: the password as
+/// written, as it is meant and as it is sent, and the values of the query, versions aside.
+pub(super) fn secrets(url: &Url) -> Vec<String> {
+    let mut secrets = Vec::new();
+    if let Some(password) = url.password() {
+        let meant = |text: &str| percent_decoded(text).unwrap_or_else(|| text.to_owned());
+        let sent = format!("{}:{}", meant(url.username()), meant(password));
+        secrets.extend([password.to_owned(), meant(password), BASE64_STANDARD.encode(sent)]);
+    }
+    for pair in url.query().into_iter().flat_map(|query| query.split('&')) {
+        let (name, value) = pair.split_once('=').unwrap_or(("", pair));
+        if value.len() >= SHORTEST && !name.contains("version") {
+            secrets.extend(percent_decoded(value).into_iter().chain([value.to_owned()]));
+        }
+    }
+    secrets
 }
 
 /// A client that sends each request exactly once: no redirects, no retries, and no kept connections, since one that

@@ -130,3 +130,14 @@ async fn a_password_in_the_address_is_taken_out_of_errors_as_written_and_as_mean
     let error = model.ask(&prompt(), &ample(), &mut |_: &str| {}, &Cancel::new()).await.unwrap_err();
     assert!(error.what().ends_with("you said (hidden), that is (hidden)"), "{error}");
 }
+
+#[tokio::test]
+async fn credentials_as_they_are_sent_and_values_of_a_query_are_taken_out_of_errors() {
+    let said = "Basic bWU6d29yZA== for key a%20key, a key, version 2024-06";
+    let server = ScriptedServer::start(move |_: &Ask| Reply::status(401, said)).unwrap();
+    let base_url = format!("http://me:word@{}/v1?api-key=a%20key&api-version=2024-06", server.address());
+    let model = OpenAi::new(OpenAiConfig { key: None, ..config(&base_url) }).unwrap();
+    let error = model.ask(&prompt(), &ample(), &mut |_: &str| {}, &Cancel::new()).await.unwrap_err();
+    let told = "Basic (hidden) for key (hidden), (hidden), version 2024-06";
+    assert!(error.what().ends_with(told), "{error}");
+}
