@@ -138,6 +138,35 @@ impl<'a> Bench<'a> {
         Ok(())
     }
 
+    /// Makes the slot hold exactly this tree again after a step; what that did to it comes back. Lock files that a
+    /// build made in `folder` stay as they are, times included: a build script that does not say what it reads is
+    /// run again after any file that is newer.
+    pub fn lay_again(
+        &mut self,
+        tree: &Tree,
+        contents: &dyn Contents,
+        folder: &RelPath,
+        is_lockfile: &dyn Fn(&RelPath) -> bool,
+    ) -> Result<Drift, SlotError> {
+        let place = self.slot().tree().join(folder.as_str());
+        let mut names =
+            std::fs::read_dir(&place).into_iter().flatten().flatten().map(|entry| entry.file_name());
+        let made = names.find_map(|name| {
+            let path = folder.join(name.to_str()?).ok()?;
+            (is_lockfile(&path) && !tree.entries.contains_key(&path)).then(|| place.join(name))
+        });
+        let held = self.slot().dir().join("held");
+        let moved = |from: &Path, to: &Path| {
+            let path = from.to_owned();
+            std::fs::rename(from, to).map_err(|source| SlotError::Io { what: "move", path, source })
+        };
+        made.iter().try_for_each(|lock| moved(lock, &held))?;
+        let drift = self.recheck()?;
+        self.lay(tree, contents)?;
+        made.iter().try_for_each(|lock| moved(&held, lock))?;
+        Ok(drift)
+    }
+
     /// What running did to the tree.
     pub fn recheck(&mut self) -> Result<Drift, SlotError> {
         self.slot().recheck()

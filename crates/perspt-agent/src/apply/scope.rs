@@ -75,7 +75,12 @@ impl<'a> WriteScope<'a> {
             };
         }
         let own: Vec<&str> = self.node.spec.output_files.iter().map(RelPath::as_str).take(20).collect();
-        Err(format!("`{path}` is not one of this node's files ({})", own.join(", ")))
+        let own = match self.node.spec.scope {
+            OpenScope::Listed => own.join(", "),
+            OpenScope::Sources => "sources that are no tests".to_owned(),
+            OpenScope::NewTests => "new test files".to_owned(),
+        };
+        Err(format!("`{path}` is not one of this node's files ({own})"))
     }
 
     fn check_manifest(&self, path: &RelPath, touch: Touch) -> Result<(), String> {

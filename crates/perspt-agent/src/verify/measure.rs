@@ -258,8 +258,8 @@ async fn run_steps(
     let (mut outputs, mut drift) = (Vec::new(), Vec::new());
     for step in &stage.steps {
         if step.profile == Profile::Test && !outputs.is_empty() {
-            drift.push(bench.recheck()?);
-            bench.lay(run.tree, run.sources)?;
+            let is_lockfile = |path: &RelPath| plugin.is_lockfile(path);
+            drift.push(bench.lay_again(run.tree, run.sources, &step.cwd, &is_lockfile)?);
         }
         let mut output = bench.run(stage.kind.as_str(), step, run.timeout, cancel).await?;
         if step.profile == Profile::Build && plugin.was_killed(&output) {

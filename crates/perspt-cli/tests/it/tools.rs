@@ -65,6 +65,13 @@ fn a_toolchain_that_the_project_asks_for_and_that_is_missing_ends_with_6() {
 }
 
 #[test]
+fn a_build_script_that_does_not_say_what_it_reads_is_no_obstacle_where_there_is_no_lock_file() {
+    let world = world(Language::Rust);
+    world.write("build.rs", "fn main() {}\n");
+    world.agent("add a mul function").expect(0).says("COMMIT node=mul");
+}
+
+#[test]
 fn nothing_of_the_repository_runs_while_there_is_a_network() {
     let wrapper = |ws: &str| format!("[build]\nrustc-wrapper = \"{ws}/tools/bin/cargo\"\n");
     let brings: [&dyn Fn(&World, &str); 4] = [

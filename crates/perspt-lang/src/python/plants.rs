@@ -89,7 +89,10 @@ fn broken_modules(files: &dyn Files, sources: &[RelPath], settings: &Settings) -
     let writes: BTreeMap<RelPath, String> =
         modules.iter().map(|path| ((*path).clone(), BROKEN_MODULE.to_owned())).collect();
     (!writes.is_empty()).then(|| Plant {
-        what: format!("{} modules broken at import", writes.len()),
+        what: match writes.len() {
+            1 => "one module broken at import".to_owned(),
+            many => format!("{many} modules broken at import"),
+        },
         writes,
         expect: if named { Expect::SomeTestTurnsRed } else { Expect::SomeTestTurnsRedIfAnyNamesTheCode },
     })
