@@ -247,6 +247,19 @@ pub trait Plugin: Sync + Send {
     /// What perspt's own look at a candidate finds: tests weakened or deleted, evidence rules changed.
     fn structure(&self, touch: &Touch<'_>) -> Vec<Residual>;
 
+    /// What makes a candidate's tests those of its base: files to put back or leave out, and sources with the tests
+    /// they had. Empty where it changes and adds none.
+    fn tests_as_before(&self, touch: &Touch<'_>) -> BTreeMap<RelPath, Was> {
+        let _ = touch;
+        BTreeMap::new()
+    }
+
+    /// Whether the task names what an existing test tests, so that it may come to demand something else.
+    fn is_about(&self, touch: &Touch<'_>, file: &RelPath, test: &str) -> bool {
+        let _ = (touch, file, test);
+        false
+    }
+
     /// Why a baseline that could not run is the machine's fault and not the tree's (a missing
     /// third-party module, a test runner that its settings keep from starting); `None` where it is the
     /// tree's own.
@@ -264,6 +277,17 @@ pub trait Plugin: Sync + Send {
 
     /// How a project of this language is laid out, for the architect.
     fn layout_hint(&self) -> &'static str;
+}
+
+/// What stands in a file's place where tests are to be those of the base.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Was {
+    /// The base's file.
+    Base,
+    /// Nothing: the base has none.
+    Absent,
+    /// The candidate's code with the base's tests.
+    Text(String),
 }
 
 /// How dependencies are brought onto the machine. It has a network, so it must not see what in the tree chooses

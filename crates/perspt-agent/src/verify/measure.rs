@@ -21,6 +21,7 @@ use perspt_lang::weigh;
 use perspt_sandbox::Cancel;
 use perspt_sandbox::slot::{Drift, leads_back, link_texts};
 
+use super::as_before::Green;
 use super::evidence::{cases_in, expect_tests, rewritten, spare_untouched, tests_do_something};
 use crate::actor::{Actor, Bench, Halt, brief};
 use crate::files::{Sources, TreeFiles, exists};
@@ -99,6 +100,16 @@ impl Actor {
                     .or_else(|| self.left_out(plugin, &reading, &root, &files)),
                 None => not_measured(&reading),
             };
+        }
+        if let (Some(node), Some(plugin), None) = (node, plugin, &environment)
+            && stage.kind == StageKind::Test
+            && is_green(&reading)
+        {
+            let green = Green { reading: &reading, before: &before, files: &files };
+            let at = (stage, &root, plugin);
+            let (found, more) = self.tests_as_before(state, (node, branch), at, &green, cancel).await?;
+            reading.residuals.extend(found);
+            runs.extend(more);
         }
         if let Some(fault) = environment.as_ref().filter(|_| node.is_some()) {
             // What a broken tool says is nobody's finding.
@@ -236,6 +247,10 @@ impl Actor {
         changed.retain(|residual| residual.class == "test-changed");
         Ok(changed)
     }
+}
+
+fn is_green(reading: &Reading) -> bool {
+    reading.status == Status::Measured && !reading.residuals.iter().any(Residual::counts)
 }
 
 /// A stage over a tree.

@@ -2,15 +2,27 @@
 
 use perspt_core::effect::Branch;
 use perspt_core::event::RootRef;
+use perspt_core::path::RelPath;
 use perspt_core::reading::{Reading, StageId, Status};
 use perspt_core::residual::{Component, Residual};
 use perspt_core::state::{Node, SessionState};
-use perspt_lang::plugin::Touch;
+use perspt_lang::plugin::{Files, Touch};
 
 use crate::actor::{Actor, Halt};
 use crate::files::TreeFiles;
 
 const SENSOR: &str = "structure";
+
+/// Files that the plan wants of a node and that are not there. One that it removed was there before.
+fn not_made(node: &Node, base: &TreeFiles, files: &TreeFiles) -> Vec<Residual> {
+    let is_in = |files: &TreeFiles, path: &RelPath| files.tree().entries.contains_key(path);
+    let missing = node.spec.output_files.iter().filter(|path| !is_in(base, path) && !is_in(files, path));
+    let charge = |path: &RelPath| {
+        let message = format!("`{path}` is to be made by this node, and it is not there");
+        Residual::error(Component::Str, "output-missing", SENSOR, message).in_file(Some(path.clone()))
+    };
+    missing.map(charge).collect()
+}
 
 impl Actor {
     pub(super) fn structure(
@@ -33,6 +45,7 @@ impl Actor {
                 Touch { base: &base, candidate: files, node: &node.spec, task, authored: &state.authored };
             residuals.extend(plugin.structure(&touch));
             base.is_whole()?;
+            residuals.extend(not_made(node, &base, files));
             if node.roots.first().is_some_and(|root| root.dir == stage.root && root.plugin == stage.plugin) {
                 residuals.extend(self.unseen(state, branch)?);
             }

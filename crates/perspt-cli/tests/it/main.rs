@@ -9,6 +9,7 @@ mod faults;
 mod honesty;
 mod lines;
 mod odd;
+mod outvoted;
 mod provider;
 mod road;
 mod support;

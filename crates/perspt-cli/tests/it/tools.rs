@@ -74,7 +74,8 @@ fn a_build_script_that_does_not_say_what_it_reads_is_no_obstacle_where_there_is_
 #[test]
 fn nothing_of_the_repository_runs_while_there_is_a_network() {
     let wrapper = |ws: &str| format!("[build]\nrustc-wrapper = \"{ws}/tools/bin/cargo\"\n");
-    let brings: [&dyn Fn(&World, &str); 4] = [
+    type Bring<'a> = &'a dyn Fn(&World, &str);
+    let brings: [Bring<'_>; 4] = [
         &|world, ws| world.write(".cargo/config.toml", &wrapper(ws)),
         &|world, ws| {
             world.write("elsewhere/config.toml", &wrapper(ws));

@@ -26,13 +26,15 @@ mod stubs;
 mod syntax;
 mod unittest;
 
+use std::collections::BTreeMap;
+
 use perspt_core::path::RelPath;
 use perspt_core::reading::{Reading, StageKind};
 use perspt_core::residual::{Residual, Severity};
 use perspt_core::stage::{Root, Stage, Step, StepEnd, StepOutput};
 
 use crate::plugin::{
-    Fetch, Files, Machine, NoTool, Plant, Plugin, Probe, ReadContext, ToolState, Tools, Touch,
+    Fetch, Files, Machine, NoTool, Plant, Plugin, Probe, ReadContext, ToolState, Tools, Touch, Was,
 };
 use crate::shared::asked::names;
 use crate::shared::touch::{chooses_tools, is_test_data};
@@ -215,6 +217,14 @@ impl Plugin for Python {
 
     fn structure(&self, touch: &Touch<'_>) -> Vec<Residual> {
         structure::structure(touch)
+    }
+
+    fn tests_as_before(&self, touch: &Touch<'_>) -> BTreeMap<RelPath, Was> {
+        structure::tests_as_before(touch)
+    }
+
+    fn is_about(&self, touch: &Touch<'_>, file: &RelPath, test: &str) -> bool {
+        structure::is_about(touch, file, test)
     }
 
     fn environment_fault(&self, reading: &Reading, files: &dyn Files) -> Option<String> {

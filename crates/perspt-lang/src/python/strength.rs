@@ -9,6 +9,9 @@ const CATCHES_ALL: [&str; 3] = ["AssertionError", "Exception", "BaseException"];
 /// Names behind which an exception is expected or swallowed.
 const CATCHERS: [&str; 4] = ["raises", "assertRaises", "assertRaisesRegex", "suppress"];
 
+/// Names behind which an exception is demanded.
+const RAISES: [&str; 3] = ["raises", "assertRaises", "assertRaisesRegex"];
+
 /// Functions that compare as `==` does.
 const EQUAL: [&str; 6] = ["isclose", "allclose", "array_equal", "assertIs", "assertIsNone", "equals"];
 
@@ -21,6 +24,11 @@ pub(crate) fn of(lines: &[&Line<'_>]) -> Strength {
     for line in lines {
         let named = |token: &&&str| token.starts_with("assert") || ["raises", "fail"].contains(*token);
         strength.assertions += line.tokens.iter().filter(named).count();
+        strength.calls += calls(&line.tokens);
+        // That something is raised is as exact as that something is equal.
+        let raised = line.tokens.iter().filter(|token| RAISES.contains(token)).count();
+        strength.comparisons += raised;
+        strength.equalities += raised;
         strength.voids += usize::from(catches_assertions(line)) + usize::from(is_dead(line));
         if asserts(line) {
             compare(&line.tokens, &mut strength);
@@ -29,6 +37,17 @@ pub(crate) fn of(lines: &[&Line<'_>]) -> Strength {
     }
     strength.voids += ends_early(lines) + swallowed(lines);
     strength
+}
+
+/// How often something is called that is no assertion. A definition is no call.
+fn calls(tokens: &[&str]) -> usize {
+    let is_name = |token: &str| token.starts_with(|c: char| c == '_' || c.is_alphabetic());
+    let called = |at: &usize| {
+        let defined = *at > 0 && ["def", "class"].contains(&tokens[at - 1]);
+        let (name, next) = (tokens[*at], tokens.get(at + 1));
+        next == Some(&"(") && is_name(name) && !name.starts_with("assert") && !defined
+    };
+    (0..tokens.len()).filter(called).count()
 }
 
 fn asserts(line: &Line<'_>) -> bool {
@@ -65,7 +84,7 @@ fn by_name(token: &str) -> Option<bool> {
     let equal = token.contains("qual") || token.ends_with("_with");
     match token.strip_prefix("assert") {
         _ if EQUAL.contains(&token) => Some(true),
-        None | Some("" | "True" | "False" | "_" | "ions") => None,
+        None | Some("" | "True" | "False" | "_" | "ions" | "Raises" | "RaisesRegex") => None,
         Some(_) => Some(equal && !negated),
     }
 }

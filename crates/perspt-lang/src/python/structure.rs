@@ -13,12 +13,15 @@ use super::{
     conditional, decides_evidence, doctests, hiding, ini, is_test_material, is_test_name, is_test_source,
     packages, roots, stdlib,
 };
-use crate::plugin::{Files, Touch};
+use crate::plugin::{Files, Touch, Was};
+use crate::shared::asked::asks_for;
+use crate::shared::before::{as_before, names_subject};
 use crate::shared::examples::{self, Example};
 use crate::shared::stubs::new_stubs;
 use crate::shared::toml;
 use crate::shared::touch::{
-    HoldsTests, changed_test_file, compared, evidence_changed, forbidden_patterns, vanished,
+    HoldsTests, changed_test_file, compared, empty_tests, evidence_changed, forbidden_patterns, shown,
+    vanished,
 };
 
 /// Words of a task that name pytest's settings, not pytest itself.
@@ -90,9 +93,25 @@ pub(crate) fn structure(touch: &Touch<'_>) -> Vec<Residual> {
     let sources: Vec<&RelPath> = changes.iter().map(|change| &change.path).filter(is_code).collect();
     residuals.extend(conditional::new_conditions(touch, &sources));
     residuals.extend(documentation(touch, &changes, &names));
+    residuals.extend(empty_tests(&before, &after));
     residuals.extend(vanished(touch, &before, &after));
     residuals.extend(forbidden_patterns(touch, |path| path.extension() != Some("rs")));
     residuals
+}
+
+/// The candidate with its tests as they were, and without what is new among them.
+pub(crate) fn tests_as_before(touch: &Touch<'_>) -> BTreeMap<RelPath, Was> {
+    let names = TestNames::of(touch.base);
+    let is_test = |path: &RelPath| {
+        let fixtures = path.name() == "conftest.py" && !asks_for(touch.task, &["conftest.py", "conftest"]);
+        fixtures || ((is_test_material(path) || names.hold(path)) && !decides_evidence(path))
+    };
+    as_before(touch, is_test, |_| None)
+}
+
+/// Whether the task is about what an existing test tests.
+pub(crate) fn is_about(touch: &Touch<'_>, file: &RelPath, test: &str) -> bool {
+    names_subject(touch.task, test, &found(touch.base, file).tests)
 }
 
 /// The examples that pytest tries out, in all changed files. Test files are compared as a whole.
@@ -153,7 +172,19 @@ fn marks_around(touch: &Touch<'_>, path: &RelPath, old: &Found, new: &Found) -> 
         }
     }
     let residuals = compared(touch, path, &old_around, &new.around);
-    residuals.into_iter().filter(|residual| residual.class == "test-weakened" && residual.counts()).collect()
+    let weakened = residuals.into_iter().filter(|one| one.class == "test-weakened" && one.counts());
+    let stand_on =
+        || shown("test-changed", path, "what existing tests of this file stand on was changed".to_owned());
+    let changed =
+        touch.node.task_type.is_test() && !old.tests.is_empty() && !stands_on(old).is_subset(&stands_on(new));
+    weakened.chain(changed.then(stand_on)).collect()
+}
+
+/// What stands around the tests of a file: tables, helpers, fixtures. What is only imported is not looked at.
+fn stands_on(found: &Found) -> BTreeSet<String> {
+    let lines = found.around.values().flat_map(|item| item.tokens.split('\u{2}'));
+    let is_import = |line: &str| ["import\u{1}", "from\u{1}"].iter().any(|word| line.starts_with(word));
+    lines.filter(|line| !is_import(line)).map(str::to_owned).collect()
 }
 
 fn evidence(touch: &Touch<'_>, change: &Change, shadows: &Shadows) -> Vec<Residual> {

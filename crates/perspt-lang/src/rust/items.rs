@@ -48,6 +48,50 @@ pub(crate) fn find(text: &str) -> Found {
     found
 }
 
+/// A test item that stands in no other one.
+pub(crate) struct Outer {
+    /// Its path in the file, with its keyword where it is no function or module.
+    pub key: String,
+    /// Where its text is, its attributes included.
+    pub range: std::ops::Range<usize>,
+}
+
+/// The outermost test items of a text, in order.
+pub(crate) fn outer_tests(text: &str) -> Vec<Outer> {
+    let mut found = Vec::new();
+    outer(text, &lex(text), "", &mut found);
+    found
+}
+
+fn outer(text: &str, tokens: &[Token<'_>], prefix: &str, found: &mut Vec<Outer>) {
+    let offset = |token: &Token<'_>| token.text.as_ptr() as usize - text.as_ptr() as usize;
+    let mut at = 0;
+    while at < tokens.len() {
+        let start = at;
+        let mut is_test = false;
+        while let Some((attribute, inner, next)) = attribute(tokens, at) {
+            is_test |= !inner && (is_cfg_test(&attribute) || is_test_attribute(attribute.last));
+            at = next;
+        }
+        let end = item_end(tokens, at);
+        if end == at {
+            break;
+        }
+        let body = &tokens[at..end];
+        let (keyword, name) = named(body);
+        let path = joined(prefix, name);
+        let open = body.iter().position(|token| token.text == "{");
+        if is_test || (keyword == "macro" && TEST_MACROS.contains(&name)) {
+            let (first, last) = (&tokens[start], &tokens[end - 1]);
+            let key = if keyword == "fn" || keyword == "mod" { path } else { format!("{keyword} {path}") };
+            found.push(Outer { key, range: offset(first)..offset(last) + last.text.len() });
+        } else if let Some(open) = open.filter(|_| keyword == "mod" && path.matches("::").count() < DEEPEST) {
+            outer(text, &body[open + 1..body.len().saturating_sub(1).max(open + 1)], &path, found);
+        }
+        at = end;
+    }
+}
+
 /// Whether an enclosing item is a test item already.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Guard {

@@ -168,7 +168,9 @@ pub(crate) fn evidence(manifest: &Value) -> BTreeMap<String, String> {
     for profile in PROFILES {
         add(format!("profile.{profile}"), at(manifest, &["profile", profile]));
     }
-    add("workspace.exclude".to_owned(), at(manifest, &["workspace", "exclude"]));
+    for key in ["exclude", "default-members"] {
+        add(format!("workspace.{key}"), at(manifest, &["workspace", key]));
+    }
     add("patch".to_owned(), manifest.get("patch"));
     add("replace".to_owned(), manifest.get("replace"));
     // Saying what holds anyway is no rule, and a program may well need a feature.

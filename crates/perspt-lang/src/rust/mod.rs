@@ -13,6 +13,7 @@ mod libtest;
 mod macros;
 mod manifest;
 mod messages;
+mod old_tests;
 mod plants;
 mod probe;
 mod roots;
@@ -24,13 +25,15 @@ mod strength;
 mod structure;
 mod stubs;
 
+use std::collections::BTreeMap;
+
 use perspt_core::path::RelPath;
 use perspt_core::reading::{Reading, StageKind};
 use perspt_core::residual::Residual;
 use perspt_core::stage::{Root, Stage, Step, StepEnd, StepOutput};
 
 use crate::plugin::{
-    Fetch, Files, Machine, NoTool, Plant, Plugin, Probe, ReadContext, ToolState, Tools, Touch,
+    Fetch, Files, Machine, NoTool, Plant, Plugin, Probe, ReadContext, ToolState, Tools, Touch, Was,
 };
 use crate::shared::asked::names;
 use crate::shared::report;
@@ -171,6 +174,14 @@ impl Plugin for Rust {
 
     fn structure(&self, touch: &Touch<'_>) -> Vec<Residual> {
         structure::structure(touch)
+    }
+
+    fn tests_as_before(&self, touch: &Touch<'_>) -> BTreeMap<RelPath, Was> {
+        structure::tests_as_before(touch)
+    }
+
+    fn is_about(&self, touch: &Touch<'_>, file: &RelPath, test: &str) -> bool {
+        structure::is_about(touch, file, test)
     }
 
     fn environment_fault(&self, reading: &Reading, _files: &dyn Files) -> Option<String> {

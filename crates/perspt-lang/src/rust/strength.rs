@@ -20,6 +20,7 @@ pub(crate) fn of(tokens: &[Token<'_>]) -> Strength {
         let is_inside = tokens[..at].iter().any(|token| token.text == "fn");
         strength.voids += usize::from(is_inside && is_hidden(&tokens[at..]));
         returns += usize::from(token.text == "return");
+        strength.calls += usize::from(is_inside && is_call_of_something(&tokens[at..]));
         let is_call = tokens.get(at + 1).is_some_and(|next| next.text == "!");
         let fails = ["panic", "unreachable"].contains(&token.text);
         if !is_call || !(token.text.contains("assert") || fails) {
@@ -35,6 +36,14 @@ pub(crate) fn of(tokens: &[Token<'_>]) -> Strength {
         }
     }
     strength
+}
+
+/// A function or method that is called, or a macro that is no assertion.
+fn is_call_of_something(tokens: &[Token<'_>]) -> bool {
+    let text = |at: usize| tokens.get(at).map_or("", |token| token.text);
+    let is_name = tokens.first().is_some_and(|token| token.kind == Kind::Name);
+    let is_macro = text(1) == "!" && !text(0).contains("assert");
+    is_name && (text(1) == "(" || is_macro)
 }
 
 /// Counts what an assertion compares.
@@ -57,6 +66,8 @@ fn compare(name: &str, inside: &[Token<'_>], strength: &mut Strength) {
             // An arrow and a path's `::<…>` compare nothing.
             ("<" | ">", _) if at > 0 && !["-", "=", ":"].contains(&text(at - 1)) => add(false),
             (name, "!") if EQUAL.contains(&name) => add(true),
+            ("is_err" | "is_none", "(") => add(true),
+            ("is_ok" | "is_some", "(") => add(false),
             _ => {}
         }
         at += if text(at + 1) == "=" && ["=", "!", "<", ">"].contains(&text(at)) { 2 } else { 1 };

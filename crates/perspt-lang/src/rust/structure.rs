@@ -8,13 +8,14 @@ use perspt_core::tree::Change;
 
 use super::items::{self, Found};
 use super::stubs;
-use super::{conditional, docs, guard, is_test_material, macros, manifest};
-use crate::plugin::{Files, Touch};
+use super::{conditional, docs, guard, is_test_material, macros, manifest, old_tests};
+use crate::plugin::{Files, Touch, Was};
+use crate::shared::before::{as_before, names_subject};
 use crate::shared::examples;
 use crate::shared::stubs::new_stubs;
 use crate::shared::touch::{
-    Deleted, HoldsTests, changed_test_file, compared, error, evidence_changed, forbidden_patterns, is_own,
-    not_its_test, vanished,
+    Deleted, HoldsTests, changed_test_file, compared, empty_tests, error, evidence_changed,
+    forbidden_patterns, is_own, not_its_test, vanished,
 };
 
 /// Words of a task that name what a whole file decides, by the file's name or a part of it.
@@ -62,9 +63,28 @@ pub(crate) fn structure(touch: &Touch<'_>) -> Vec<Residual> {
     };
     residuals.extend(conditional::new_conditions(touch, &sources, &is_test));
     residuals.extend(documentation(touch, &sources));
+    residuals.extend(empty_tests(&before, &after));
     residuals.extend(vanished(touch, &before, &after));
     residuals.extend(forbidden_patterns(touch, |path| path.extension() != Some("py")));
     residuals
+}
+
+/// The candidate with its tests as they were: files of tests as a whole, and the test items of other sources.
+pub(crate) fn tests_as_before(touch: &Touch<'_>) -> BTreeMap<RelPath, Was> {
+    let is_test = |path: &RelPath| {
+        let declared = |files: &dyn Files| is_test_module(files, path, MODULE_DEPTH);
+        is_test_material(path) || declared(touch.base) || declared(touch.candidate)
+    };
+    as_before(touch, is_test, |path| {
+        let is_source = path.extension() == Some("rs");
+        let (old, new) = (touch.base.text(path).unwrap_or_default(), touch.candidate.text(path)?);
+        is_source.then(|| old_tests::put_back(&old, &new)).flatten()
+    })
+}
+
+/// Whether the task is about what an existing test tests.
+pub(crate) fn is_about(touch: &Touch<'_>, file: &RelPath, test: &str) -> bool {
+    names_subject(touch.task, test, &found(touch.base, file).tests)
 }
 
 /// The examples that rustdoc tries out, in all changed sources.
@@ -199,7 +219,7 @@ fn manifest_rules(touch: &Touch<'_>, change: &Change) -> Vec<Residual> {
 fn subjects_of(key: &str) -> Vec<&str> {
     match key {
         "package.build" => vec!["build.rs", "build script", "build-script"],
-        "package.workspace" | "workspace.exclude" => vec!["workspace"],
+        "package.workspace" | "workspace.exclude" | "workspace.default-members" => vec!["workspace"],
         "patch" | "replace" => vec!["patch", "replace a dependency"],
         _ if key.starts_with("profile.") => vec!["profile", "profiles"],
         _ => key.rsplit('.').next().filter(|word| *word != "test").into_iter().collect(),

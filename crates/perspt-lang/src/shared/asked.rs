@@ -119,6 +119,28 @@ pub(crate) fn asks_for(task: &str, subjects: &[&str]) -> bool {
 /// wants changed, or what it calls wrong. To name a test is not enough, and to mend what fails is not to change what
 /// is expected.
 pub fn asks_to_change(task: &str, test: &str, file: &str) -> bool {
+    let named = named(task, test, file);
+    let mut asked = named == Named::Asked;
+    let _ = every_place(task, &TESTS, |place| {
+        asked |= place.is_word() && means_tests(&place, test) && asks_about(&place, Kind::Tests);
+    });
+    named != Named::Forbidden && asked
+}
+
+/// Whether a task asks for just this existing test, or its file, to be changed.
+pub(crate) fn asks_by_name(task: &str, test: &str, file: &str) -> bool {
+    named(task, test, file) == Named::Asked
+}
+
+/// What a task says of a test or its file by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Named {
+    Asked,
+    Forbidden,
+    Nothing,
+}
+
+fn named(task: &str, test: &str, file: &str) -> Named {
     let mut asked = false;
     let free = every_place(task, &[test], |place| {
         // A test may be called like a word of everyday: `the crate adds numbers wrongly`.
@@ -126,10 +148,11 @@ pub fn asks_to_change(task: &str, test: &str, file: &str) -> bool {
         asked |= meant && asks_about(&place, Kind::TestName);
     });
     let free = every_place(task, &[file], |place| asked |= asks_about(&place, Kind::TestFile)) && free;
-    let _ = every_place(task, &TESTS, |place| {
-        asked |= place.is_word() && means_tests(&place, test) && asks_about(&place, Kind::Tests);
-    });
-    free && asked
+    match (free, asked) {
+        (false, _) => Named::Forbidden,
+        (true, true) => Named::Asked,
+        (true, false) => Named::Nothing,
+    }
 }
 
 fn asks_about(place: &Place<'_>, kind: Kind) -> bool {
@@ -164,12 +187,20 @@ fn every_place(task: &str, subjects: &[&str], mut look: impl FnMut(Place<'_>)) -
             for at in places(&clause, &subject) {
                 match forbidden(&clause[..at], &clause[at + subject.len()..]) {
                     true => free = false,
+                    false if is_question(&clause) => {}
                     false => look(Place { clause: &clause, at, subject: &subject }),
                 }
             }
         }
     }
     free
+}
+
+/// Whether a clause only asks itself something; `could you …?` asks for it.
+fn is_question(clause: &str) -> bool {
+    let first = clause.split_whitespace().next().unwrap_or_default();
+    let polite = ["can", "could", "would", "will", "please", "may", "might"];
+    clause.trim_end().ends_with('?') && !polite.contains(&first)
 }
 
 /// Where a word stands in a text; letters, digits and underscores beside it make it part of another word.

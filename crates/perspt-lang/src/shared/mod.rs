@@ -1,6 +1,8 @@
 //! What both languages need: reading outputs with care, weighing tests, looking at what a node touched.
 
+mod about;
 pub(crate) mod asked;
+pub(crate) mod before;
 mod clauses;
 pub(crate) mod examples;
 pub(crate) mod glob;

@@ -210,7 +210,7 @@ fn leads(before: &[&str], at: usize) -> bool {
 /// Walks back from the thing to the verb it hangs on.
 fn is_object(before: &[&str], after: &[&str], kind: Kind) -> bool {
     let next = after_list(after);
-    if among(CUTS, next) && !among(FOLLOWS, next) || says_of(next) {
+    if among(CUTS, next) && !among(FOLLOWS, next) || says_of(next) || among(FAILING, next) {
         return false;
     }
     let mut hangs = Hangs::Object;
@@ -286,7 +286,9 @@ fn allows(verb: &str, hangs: Hangs<'_>, between: &[&str], (kind, is_new): (Kind,
     }
     if is_form(verb, MEND) {
         let plain = |word: &&str| !among(FAILING, word) && *word != ":";
-        return is_object && between.iter().all(plain);
+        // `fix test_add` may well mean that it is to pass.
+        let called_test = kind == Kind::Tests || between.iter().any(|word| ["test", "tests"].contains(word));
+        return is_object && called_test && between.iter().all(plain);
     }
     if is_form(verb, ADD) {
         return kind == Kind::TestName && (inside || within(&["to", "into"]));

@@ -7,7 +7,8 @@ use perspt_core::path::RelPath;
 use perspt_core::residual::{Component, Place, Residual};
 use perspt_core::tree::Change;
 
-use super::asked::{asks_for, asks_to_change, speaks_of};
+use super::about::is_about;
+use super::asked::{asks_by_name, asks_for, asks_to_change, speaks_of};
 use crate::plugin::Touch;
 
 /// Who finds structural residuals.
@@ -24,9 +25,16 @@ pub(crate) struct Strength {
     pub equalities: usize,
     /// How many forms it has that keep it from failing: assertions that always hold, early ends, failures caught.
     pub voids: usize,
+    /// How often it calls something, assertions aside.
+    pub calls: usize,
 }
 
 impl Strength {
+    /// Whether a test can find nothing: it calls nothing, and what it asserts holds anyway.
+    fn is_empty(&self) -> bool {
+        self.calls == 0 && self.assertions <= self.voids
+    }
+
     /// What there is less of than before, in words; `None` where there is nothing.
     fn less_than(&self, old: &Strength) -> Option<String> {
         let counts = [
@@ -218,8 +226,33 @@ pub(crate) fn compared(
         }
         if let Some(less) = new.strength.less_than(&old.strength).filter(|_| !own && !is_void) {
             let message = format!("`{path}` asserts less: {less}");
-            let asked = asks_to_change(touch.task, last(path), file.name());
+            let asked = may_demand_less(touch.task, last(path), file.name(), &old.tokens);
             add(if asked { shown } else { error }("test-weakened", file, message));
+        }
+    }
+    residuals
+}
+
+/// Whether a task asks for a test to be changed so that it may demand less: by its name, or by that of what it tests.
+fn may_demand_less(task: &str, test: &str, file: &str, tokens: &str) -> bool {
+    asks_by_name(task, test, file) || (asks_to_change(task, test, file) && is_about(task, test, tokens))
+}
+
+/// The charges for new tests that can find nothing. `before` and `after` hold each changed file's tests; one that only
+/// moved is not new.
+pub(crate) fn empty_tests(
+    before: &BTreeMap<RelPath, TestItems>,
+    after: &BTreeMap<RelPath, TestItems>,
+) -> Vec<Residual> {
+    let was_there = |path: &str| before.values().flat_map(BTreeMap::keys).any(|old| last(old) == last(path));
+    let mut residuals = Vec::new();
+    for (file, tests) in after {
+        for (path, test) in tests.iter().filter(|(path, test)| test.strength.is_empty() && !was_there(path)) {
+            let message = format!("the new test `{path}` calls nothing and asserts nothing that could fail");
+            let mut residual = error("test-empty", file, message);
+            residual.symbol = Some(path.clone());
+            residual.place = Some(Place { line: test.line, column: 0 });
+            residuals.push(residual);
         }
     }
     residuals

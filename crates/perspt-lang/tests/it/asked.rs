@@ -118,8 +118,8 @@ fn a_task_that_wants_tests_changed_or_calls_them_wrong_asks_for_it() {
         "change the expected value in test_add",
         "change the expected value from 2 to 3 in `test_add`",
         "the test expects the wrong value",
-        "fix test_add",
         "fix the test test_add",
+        "could you update the tests?",
         "rename add to sum and update its tests accordingly",
         "rename add to sum. Adapt calc.py, tests/test_calc.py and README.md.",
         "test_add needs to be updated",
@@ -144,6 +144,12 @@ fn a_task_that_wants_tests_changed_or_calls_them_wrong_asks_for_it() {
 fn a_task_that_names_tests_or_wants_them_to_pass_does_not_ask_for_another_text_of_them() {
     for task in [
         "fix add",
+        "fix test_add",
+        "repair test_add",
+        "correct test_add failing: add returns the wrong result",
+        "update tests? under no circumstances. fix add.",
+        "Should I change the tests? No. Change calc.py.",
+        "Update dependencies of tests? No: just fix add",
         "make the failing tests pass",
         "tests fail because add returns the wrong value",
         "fix the failing test",

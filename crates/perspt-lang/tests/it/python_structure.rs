@@ -34,7 +34,13 @@ const NONE: [String; 0] = [];
 
 #[test]
 fn a_code_node_may_add_tests_and_not_change_or_delete_them() {
-    assert_eq!(after(TaskType::Code, "tests/test_new.py", "def test_x(): pass\n"), NONE);
+    assert_eq!(after(TaskType::Code, "tests/test_new.py", "def test_x(): f()\n"), NONE);
+    for empty in
+        ["def test_x(): pass\n", "def test_x():\n    assert True\n", "def test_x():\n    assert 1 + 1 == 2\n"]
+    {
+        let found = after(TaskType::Code, "tests/test_new.py", empty);
+        assert_eq!(found, ["test-empty tests/test_new.py"], "{empty}");
+    }
     assert_eq!(after(TaskType::Code, "demo.py", "x = 2\n"), NONE);
     assert_eq!(
         after(TaskType::Code, "tests/test_a.py", &TESTS.replace("assert 1", "assert 0 or 1")),
@@ -140,6 +146,7 @@ fn a_test_that_demands_less_or_can_no_longer_fail_is_weakened() {
             "try:\n        assert got == -3\n    except Exception as e:\n        raise ValueError from e",
         ),
         ("    assert got < 0\n", "    assert got < 0\n    return\n"),
+        ("assert got == -3", "with pytest.raises(ValueError):\n        add(0)"),
         ("    assert got < 0\n", "    assert got < 0\n    assert all(x in [1] for x in [1])\n"),
     ] {
         let text = NEG.replace(old, new);
@@ -376,7 +383,7 @@ fn a_package_of_tests_that_does_something_before_its_tests_is_charged_as_a_conft
     let below = there.with("tests/deep/__init__.py", evil);
     assert_eq!(charge(&below, ""), ["evidence-rules-changed tests/deep/__init__.py"]);
     // A package of the project with tests beside its code, and data of tests.
-    let beside = there.with("app/code.py", "").with("app/test_code.py", "def test_c(): pass\n");
+    let beside = there.with("app/code.py", "").with("app/test_code.py", "def test_c(): code()\n");
     assert_eq!(charge(&beside.with("app/__init__.py", evil), ""), NONE);
     assert_eq!(charge(&there.with("tests/data/pkg/__init__.py", evil), ""), NONE);
     let alone = there.with("checks/test_c.py", "").with("checks/__init__.py", evil);

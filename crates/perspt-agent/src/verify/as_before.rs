@@ -1,0 +1,168 @@
+//! The tests as they were, over the code as it is now. A candidate that brings or changes tests could make its own
+//! code look right from their side; so what was demanded before is demanded of the new code too, by the tests of
+//! before and without the new ones.
+
+use std::collections::BTreeSet;
+
+use perspt_core::effect::Branch;
+use perspt_core::event::RunNote;
+use perspt_core::judge::TEST_UNITS;
+use perspt_core::path::RelPath;
+use perspt_core::reading::{Reading, StageId, TestEnd, TestName, TestResult};
+use perspt_core::residual::{Component, Milli, Residual};
+use perspt_core::stage::Root;
+use perspt_core::state::{Node, SessionState};
+use perspt_core::tree::{EntryKind, Tree};
+use perspt_lang::asks_to_change;
+use perspt_lang::plugin::{Plugin, Touch, Was};
+use perspt_sandbox::Cancel;
+
+use crate::actor::{Actor, Halt};
+use crate::apply::Applied;
+use crate::files::{Sources, TreeFiles};
+
+/// A green reading of a candidate, and what it is held against.
+pub(super) struct Green<'a> {
+    /// The reading.
+    pub reading: &'a Reading,
+    /// Readings of before, the last one of the tree that the candidate began with.
+    pub before: &'a [Reading],
+    /// The candidate's files.
+    pub files: &'a TreeFiles,
+}
+
+impl Actor {
+    /// What the tests of before have against the candidate's code, and what was run to find out.
+    pub(super) async fn tests_as_before(
+        &self,
+        state: &SessionState,
+        (node, branch): (&Node, &Branch),
+        (stage, root, plugin): (&StageId, &Root, &'static dyn Plugin),
+        green: &Green<'_>,
+        cancel: &Cancel,
+    ) -> Result<(Vec<Residual>, Vec<RunNote>), Halt> {
+        let Some(head) = green.before.last() else { return Ok(Default::default()) };
+        let base = TreeFiles::new(self.tree_of(branch.base)?, self.sources());
+        let task = state.meta.as_ref().map_or("", |meta| meta.task.as_str());
+        let (spec, authored) = (&node.spec, &state.authored);
+        let touch = || Touch { base: &base, candidate: green.files, node: spec, task, authored };
+        let was = plugin.tests_as_before(&touch());
+        if was.is_empty() {
+            return Ok(Default::default());
+        }
+        let changed: BTreeSet<RelPath> = was.keys().cloned().collect();
+        let (tree, sources) = with_tests(&touch(), was, self.sources());
+        base.is_whole()?;
+        let mut runs = Vec::new();
+        let old = if tree.id() == head.tree {
+            head.clone()
+        } else {
+            let mut bench = self.bench().await?;
+            let old = self.take(state, &mut bench, &tree, sources, stage, root, cancel).await?;
+            runs = std::mem::take(&mut bench.runs);
+            old
+        };
+        let may_change = |test: &Demand<'_>| {
+            let (function, file) = (test.function(), test.file.name());
+            // What failed shows what is wrong, whatever the task is about.
+            let is_about = test.end == TestEnd::Passed && plugin.is_about(&touch(), test.file, test.name);
+            spec.task_type.is_test() && (is_about || asks_to_change(task, function, file))
+        };
+        let unmet = unmet(head, green, &old, &changed).into_iter();
+        let charged = unmet.filter(|test| !may_change(test)).map(|test| test.residual(&old));
+        Ok((charged.collect(), runs))
+    }
+}
+
+/// The candidate's tree with the tests of its base.
+fn with_tests(
+    touch: &Touch<'_>,
+    was: impl IntoIterator<Item = (RelPath, Was)>,
+    mut sources: Sources,
+) -> (Tree, Sources) {
+    let mut tree = touch.candidate.tree().clone();
+    for (path, was) in was {
+        let kind = tree.entries.remove(&path).map_or(EntryKind::File, |entry| entry.kind);
+        let entry = match was {
+            Was::Base => touch.base.tree().entries.get(&path).copied(),
+            Was::Absent => None,
+            Was::Text(text) => {
+                let entry = Applied::entry(kind, &text);
+                sources.memory.insert(entry.hash, text.into_bytes());
+                Some(entry)
+            }
+        };
+        tree.entries.extend(entry.map(|entry| (path, entry)));
+    }
+    (tree, sources)
+}
+
+/// A test of before that the new code does not pass as it was.
+struct Demand<'a> {
+    name: &'a str,
+    file: &'a RelPath,
+    /// How it ended before.
+    end: TestEnd,
+}
+
+impl Demand<'_> {
+    /// The name of its function.
+    fn function(&self) -> &str {
+        let last = self.name.split('[').next().unwrap_or_default();
+        last.rsplit("::").next().unwrap_or(last)
+    }
+
+    fn residual(&self, old: &Reading) -> Residual {
+        let told = old.residuals.iter().find(|residual| residual.symbol.as_deref() == Some(self.name));
+        let told = told.map(|residual| format!(": {}", residual.message)).unwrap_or_default();
+        let message = format!(
+            "the test `{}` as it was does not pass over this code, only with tests that are changed or new{told}",
+            self.name
+        );
+        let mut residual = Residual::error(Component::Log, "test-outvoted", &old.tool, message);
+        residual.score = Milli::units(TEST_UNITS);
+        residual.symbol = Some(self.name.to_owned());
+        residual.hint = Some(
+            "Mend the code, and let existing tests and what they stand on be as they were; the task does not say \
+             that this test may demand something else."
+                .to_owned(),
+        );
+        residual.in_file(Some(self.file.clone()))
+    }
+}
+
+/// Tests of before that pass now, or are there under other names, and do not pass as they were.
+fn unmet<'a>(
+    head: &'a Reading,
+    green: &Green<'_>,
+    old: &Reading,
+    changed: &BTreeSet<RelPath>,
+) -> Vec<Demand<'a>> {
+    fn end(reading: &Reading, name: &TestName) -> Option<TestEnd> {
+        reading.tests.as_ref()?.results.get(name).map(|result| result.end)
+    }
+    // Where nothing of the old tests can be built, only those that were changed are in question.
+    let any = old.tests.as_ref().is_some_and(|tests| !tests.results.is_empty());
+    let wavers = |name: &TestName| {
+        let ends: BTreeSet<_> = green
+            .before
+            .iter()
+            .filter(|one| one.tree == head.tree)
+            .filter_map(|one| end(one, name))
+            .collect();
+        ends.len() > 1
+    };
+    let counts = |(name, result): &(&TestName, &TestResult)| {
+        let now = end(green.reading, name);
+        result.end != TestEnd::Skipped
+            && matches!(now, Some(TestEnd::Passed) | None)
+            && end(old, name) != Some(TestEnd::Passed)
+            && !wavers(name)
+    };
+    let results = head.tests.iter().flat_map(|tests| &tests.results).filter(counts);
+    let demands = results.filter_map(|(name, result)| {
+        let file = result.file.as_ref().filter(|file| any || changed.contains(*file))?;
+        Some(Demand { name: &name.0, file, end: result.end })
+    });
+    demands.collect()
+}

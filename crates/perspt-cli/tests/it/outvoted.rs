@@ -1,0 +1,141 @@
+//! What existing tests demand is demanded of the new code, by the tests as they were.
+
+use perspt_testkit::server::{Ask, Reply};
+use serde_json::Value;
+
+use crate::support::{World, bundle, intent, plan_of, write};
+
+/// A project of these files, and a model that plans one node of this type and always answers so.
+fn world(files: &[(&str, &str)], task_type: &str, answer: &[(&str, &str)]) -> World {
+    let world = World::empty();
+    files.iter().for_each(|(path, text)| world.write(path, text));
+    world.git();
+    let owned: Vec<&str> = answer.iter().map(|(path, _)| *path).collect();
+    let (plan, answer) = (plan_of(&owned, task_type), answers(answer));
+    world.serve(
+        move |ask: &Ask| if intent(ask).starts_with("architect") { plan.clone() } else { answer.clone() },
+    )
+}
+
+fn answers(files: &[(&str, &str)]) -> Reply {
+    let artifacts: Vec<Value> = files.iter().map(|(path, text)| write(path, text)).collect();
+    bundle(&artifacts)
+}
+
+/// Nothing of the answer lands, and this test is named as the one that stands against it.
+fn refused(world: &World, task: &str, test: &str) {
+    let before = world.files();
+    let ran = world.agent(task).expect(4).never_says("COMMIT");
+    let why = format!("{test}` as it was does not pass over this code");
+    assert!(ran.out.contains(&why), "no `{why}` in:\n{}", ran.out);
+    assert_eq!(world.files(), before);
+}
+
+const CALC: &str = "def add(a, b):\n    return a - b\n\n\ndef mul(a, b):\n    return a * b\n";
+const TESTS: &str = "from calc import add, mul\n\nSUM = 5\n\n\ndef test_add():\n    assert add(2, 3) == SUM\n\n\ndef test_mul():\n    assert mul(2, 3) == 6\n";
+const PYTHON: [(&str, &str); 2] = [("calc.py", CALC), ("tests/test_calc.py", TESTS)];
+
+#[test]
+fn a_failing_python_test_is_not_made_green_from_the_side_of_the_tests() {
+    for (old, new) in [
+        ("from calc import add, mul\n", "from operator import add\n\nfrom calc import mul\n"),
+        ("SUM = 5", "SUM = -1"),
+        ("\nSUM = 5\n", "\nSUM = 5\n\n\ndef add(a, b):\n    return a + b\n"),
+        ("\nSUM = 5\n", "\nSUM = 5\n\n\ndef setup_module():\n    globals()['add'] = lambda a, b: a + b\n"),
+    ] {
+        let text = TESTS.replace(old, new);
+        assert_ne!(text, TESTS);
+        let world = world(&PYTHON, "unit_test", &[("tests/test_calc.py", &text)]);
+        refused(&world, "fix add so that the tests pass", "test_add");
+    }
+}
+
+#[test]
+fn a_new_test_file_does_not_mend_the_code_in_the_runners_memory() {
+    let patch = "import calc\n\ncalc.add = lambda a, b: a + b\n\n\ndef test_first():\n    assert calc.add(1, 1) == 2\n";
+    for task_type in ["unit_test", "code"] {
+        let world = world(&PYTHON, task_type, &[("tests/test_aaa.py", patch)]);
+        refused(&world, "fix add", "test_add");
+    }
+}
+
+const GOOD: &str = "def mul(a, b):\n    return a * b\n";
+const GUARD: &str = "from calc import mul\n\n\ndef test_mul():\n    assert mul(2, 3) == 6\n";
+
+#[test]
+fn a_green_test_that_the_task_says_nothing_of_stands() {
+    let broken = "def mul(a, b):\n    return a * b + 1\n\n\ndef sub(a, b):\n    return a - b\n";
+    let sub = "\n\ndef test_sub():\n    from calc import sub\n\n    assert sub(3, 2) == 1\n";
+    for weak in [
+        GUARD.replace("== 6", "== 7"),
+        GUARD.replace("mul(2, 3)", "mul(2, 3) - 1"),
+        GUARD.replace("from calc import mul", "from operator import mul"),
+        GUARD.replace("    assert", "    mul = int.__mul__\n    assert"),
+    ] {
+        let text = format!("{weak}{sub}");
+        let files = [("calc.py", GOOD), ("tests/test_calc.py", GUARD)];
+        let world = world(&files, "unit_test", &[("calc.py", broken), ("tests/test_calc.py", &text)]);
+        refused(&world, "add a function sub, with tests", "test_mul");
+    }
+}
+
+#[test]
+fn to_be_asked_for_tests_is_no_leave_to_let_one_demand_less_that_the_task_says_nothing_of() {
+    let broken = "def mul(a, b):\n    return a * b + 1\n\n\ndef sub(a, b):\n    return a - b\n";
+    for less in ["mul(2, 3) != 6", "mul(2, 3) is not None", "mul(2, 3)"] {
+        let text = GUARD.replace("mul(2, 3) == 6", less);
+        let files = [("calc.py", GOOD), ("tests/test_calc.py", GUARD)];
+        let world = world(&files, "unit_test", &[("calc.py", broken), ("tests/test_calc.py", &text)]);
+        let before = world.files();
+        world.agent("add a function sub and update the tests").expect(4).says("`test_mul` asserts less");
+        assert_eq!(world.files(), before);
+    }
+}
+
+#[test]
+fn a_task_that_names_what_a_test_tests_may_make_it_demand_something_else() {
+    let files = [("calc.py", GOOD), ("tests/test_calc.py", GUARD)];
+    let raising = "def mul(a, b):\n    if not a or not b:\n        raise ValueError\n    return a * b\n";
+    let demand = "import pytest\n\nfrom calc import mul\n\n\ndef test_mul():\n    with pytest.raises(ValueError):\n        mul(0, 3)\n";
+    let other = world(&files, "unit_test", &[("calc.py", raising), ("tests/test_calc.py", demand)]);
+    other.agent("mul should raise ValueError for zero").expect(0).says("tests_changed=1");
+    // Nothing of the old tests can be collected any more: the name they import is gone.
+    let renamed = [("calc.py", "def times(a, b):\n    return a * b\n")];
+    let tests = GUARD.replace("assert mul(", "assert times(").replace("import mul", "import times");
+    let answer = [renamed[0], ("tests/test_calc.py", tests.as_str())];
+    world(&files, "unit_test", &answer).agent("rename mul to times").expect(0);
+    refused(&world(&files, "unit_test", &answer), "make it faster", "test_mul");
+}
+
+const MANIFEST: (&str, &str) =
+    ("Cargo.toml", "[package]\nname = \"calc\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
+const LIB: &str = "pub fn add(a: i64, b: i64) -> i64 {\n    a - b\n}\n\n#[cfg(test)]\nmod tests {\n    use super::*;\n\n    const SUM: i64 = 5;\n\n    #[test]\n    fn adds() {\n        assert_eq!(add(2, 3), SUM);\n    }\n}\n";
+
+#[test]
+fn a_failing_rust_test_is_not_made_green_from_the_side_of_the_tests() {
+    for (old, new) in [
+        ("const SUM: i64 = 5;", "const SUM: i64 = -1;"),
+        ("use super::*;", "fn add(a: i64, b: i64) -> i64 {\n        a + b\n    }"),
+    ] {
+        let text = LIB.replace(old, new);
+        assert_ne!(text, LIB);
+        let world = world(&[MANIFEST, ("src/lib.rs", LIB)], "unit_test", &[("src/lib.rs", &text)]);
+        refused(&world, "fix add so that the tests pass", "adds");
+    }
+    let outside =
+        "fn sum() -> i64 {\n    5\n}\n\n#[test]\nfn adds() {\n    assert_eq!(calc::add(2, 3), sum());\n}\n";
+    let code = LIB.split("#[cfg(test)]").next().unwrap();
+    let text = outside.replace("    5\n", "    -1\n");
+    let files = [MANIFEST, ("src/lib.rs", code), ("tests/api.rs", outside)];
+    refused(&world(&files, "unit_test", &[("tests/api.rs", &text)]), "fix add", "adds");
+}
+
+#[test]
+fn a_rust_test_comes_to_demand_something_else_where_the_task_names_it() {
+    let right = LIB.replace("a - b", "a + b");
+    let doubled = right.replace("a + b", "2 * (a + b)").replace("SUM: i64 = 5", "SUM: i64 = 10");
+    let files = [MANIFEST, ("src/lib.rs", right.as_str())];
+    let answer = [("src/lib.rs", doubled.as_str())];
+    world(&files, "unit_test", &answer).agent("let the function add return twice the sum").expect(0);
+    refused(&world(&files, "unit_test", &answer), "write better documentation", "adds");
+}

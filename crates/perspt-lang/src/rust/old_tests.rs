@@ -1,0 +1,39 @@
+//! A source with the test items it had before, and its code as it is now.
+
+use std::ops::Range;
+
+use super::items::{self, Outer};
+
+/// What stands in place of an item that was not there before: documentation before it must be of something.
+const NOTHING: &str = "const _: () = ();";
+
+/// The new text with the test items of the old one; `None` where they are the same, or where one cannot be put back.
+pub(crate) fn put_back(old: &str, new: &str) -> Option<String> {
+    let (before, after) = (items::outer_tests(old), items::outer_tests(new));
+    let text = |source: &str, item: &Outer| source[item.range.clone()].to_owned();
+    let of = |source: &str, found: &[Outer]| -> Vec<(String, String)> {
+        found.iter().map(|item| (item.key.clone(), text(source, item))).collect()
+    };
+    if of(old, &before) == of(new, &after) {
+        return None;
+    }
+    let mut left: Vec<&Outer> = before.iter().collect();
+    let mut out = new.to_owned();
+    let mut places: Vec<(Range<usize>, String)> = Vec::new();
+    for item in &after {
+        let was = left.iter().position(|old| old.key == item.key).map(|at| left.remove(at));
+        places.push((item.range.clone(), was.map_or(NOTHING.to_owned(), |was| text(old, was))));
+    }
+    for (range, text) in places.into_iter().rev() {
+        out.replace_range(range, &text);
+    }
+    for item in left {
+        if item.key.contains("::") {
+            return None;
+        }
+        out.push('\n');
+        out.push_str(&text(old, item));
+        out.push('\n');
+    }
+    Some(out)
+}

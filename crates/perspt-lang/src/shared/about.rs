@@ -1,0 +1,110 @@
+//! Whether a task is about what an existing test tests: it names something that the test names too.
+
+use super::clauses::clauses;
+
+/// Words of a task that ask for something where they lead a clause: `add a function`, not `mend add`.
+const ASKING: &str = "add fix make change update remove rename write create use get set run test implement support \
+    handle return raise let allow extend improve refactor replace move delete mend repair introduce give";
+
+/// Words after which such a word leads.
+const LEADS: &str = "and then to please also should must can could";
+
+/// Words that say nothing of what a test is about.
+const EMPTY: &str = "test tests testing assert asserts def function functions func method the and for with that this \
+    into from not none true false self expected expect result results value values return returns fails fail \
+    passes pass case cases should must when where code file files new all any one two use using mut let assert_eq";
+
+/// Words that begin with as many letters alike are forms of one: `multiplies` and `multiplying`.
+const STEM: usize = 5;
+
+/// Whether a task speaks of something that a test names: in its own name, or in its tokens, which `\u{1}` parts.
+pub(crate) fn is_about(task: &str, name: &str, tokens: &str) -> bool {
+    let spoken = of_task(task);
+    let tested = of_test(name, tokens);
+    let shared = |a: &str, b: &str| a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
+    let same = |a: &str, b: &str| a == b || shared(a, b) >= STEM;
+    tested.iter().any(|word| spoken.iter().any(|other| same(word, other)))
+}
+
+fn of_task(task: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    for clause in clauses(task) {
+        let mut leads = true;
+        for raw in clause.split_whitespace() {
+            let bare = raw.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+            let asks = leads && among(ASKING, &bare) && !raw.contains(['`', '(', '"']);
+            leads = among(LEADS, &bare) || raw.ends_with([',', ':']);
+            if !asks {
+                words.extend(parts(raw));
+            }
+        }
+    }
+    words
+}
+
+/// The words of a test, those aside that only say where something comes from: `calc` in `calc.mul(2, 3)`.
+fn of_test(name: &str, tokens: &str) -> Vec<String> {
+    let tokens: Vec<&str> = tokens.split(['\u{1}', '\u{2}']).collect();
+    let is_name = |token: &str| token.starts_with(|c: char| c == '_' || c.is_alphabetic());
+    let leads_on = |at: usize| matches!(tokens.get(at + 1), Some(&("." | ":")));
+    let places = (0..tokens.len()).filter(|at| is_name(tokens[*at]));
+    let (qualifiers, named): (Vec<usize>, Vec<usize>) = places.partition(|at| leads_on(*at));
+    let qualifiers: Vec<String> = qualifiers.into_iter().flat_map(|at| parts(tokens[at])).collect();
+    let words = parts(name).into_iter().chain(named.into_iter().flat_map(|at| parts(tokens[at])));
+    words.filter(|word| !qualifiers.contains(word)).collect()
+}
+
+/// The words that a name is made of: `parse_httpUrl` is parse, http, url.
+fn parts(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut before = ' ';
+    for c in name.chars() {
+        let starts = c.is_uppercase() && before.is_lowercase();
+        if starts || !c.is_alphanumeric() {
+            words.push(String::new());
+        }
+        if let Some(word) = words.last_mut().filter(|_| c.is_alphanumeric()) {
+            word.extend(c.to_lowercase());
+        }
+        before = c;
+    }
+    words.retain(|word| word.len() >= 3 && !among(EMPTY, word) && !word.chars().all(|c| c.is_ascii_digit()));
+    words
+}
+
+fn among(list: &str, word: &str) -> bool {
+    list.split_whitespace().any(|one| one == word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_about;
+
+    fn tokens(text: &str) -> String {
+        text.split(' ').collect::<Vec<_>>().join("\u{1}")
+    }
+
+    #[test]
+    fn a_task_is_about_a_test_that_names_the_same_thing() {
+        let mul = tokens("def test_mul ( ) : assert calc . mul ( 2 , 3 ) == 6");
+        for task in ["mul should raise ValueError for zero", "change `mul`", "rename mul to times"] {
+            assert!(is_about(task, "test_mul", &mul), "{task}");
+        }
+        assert!(is_about("multiplying must round", "tests::multiplies", ""));
+        assert!(is_about("return 404 for missing users", "test_get_missing_user", ""));
+        assert!(is_about("fix add so that it adds", "test_add", ""));
+        assert!(is_about("let parseUrl take a port", "t", &tokens("assert parse_url ( x )")));
+    }
+
+    #[test]
+    fn what_asks_and_where_something_comes_from_is_no_subject() {
+        let mul = tokens("def test_calc_mul ( ) : assert calc . mul ( 2 , 3 ) == 6");
+        assert!(!is_about("add a function sub to calc, with tests", "test_calc_mul", &mul));
+        assert!(!is_about(
+            "add a function sub, and update the tests",
+            "test_add",
+            &tokens("assert add ( 1 ) == 1")
+        ));
+        assert!(!is_about("please add sub and then run all tests", "test_add_all", ""));
+    }
+}
