@@ -13,8 +13,8 @@ use perspt_core::residual::{Component, Milli, Residual};
 use perspt_core::stage::Root;
 use perspt_core::state::{Node, SessionState};
 use perspt_core::tree::{EntryKind, Tree};
-use perspt_lang::asks_to_change;
-use perspt_lang::plugin::{Plugin, Touch, Was};
+use perspt_lang::plugin::{Files, Plugin, Touch, Was};
+use perspt_lang::{asks_to_change, is_about_change};
 use perspt_sandbox::Cancel;
 
 use crate::actor::{Actor, Halt};
@@ -64,14 +64,30 @@ impl Actor {
         };
         let may_change = |test: &Demand<'_>| {
             let (function, file) = (test.function(), test.file.name());
+            let is_about = || match test.over {
+                Over::Failed => plugin.is_about(&touch(), test.file, test.name),
+                // Another test of its file, or what they import, may be why it cannot be built.
+                Over::NotRun => {
+                    let text = |files: &TreeFiles| files.text(test.file).unwrap_or_default();
+                    let mut beside = tests_in(head, test.file);
+                    beside.any(|other| plugin.is_about(&touch(), test.file, &other.0))
+                        || is_about_change(task, &text(&base), &text(green.files))
+                }
+            };
             // What failed shows what is wrong, whatever the task is about.
-            let is_about = test.end == TestEnd::Passed && plugin.is_about(&touch(), test.file, test.name);
-            spec.task_type.is_test() && (is_about || asks_to_change(task, function, file))
+            let may = test.end == TestEnd::Passed && is_about();
+            spec.task_type.is_test() && (may || asks_to_change(task, function, file))
         };
         let unmet = unmet(head, green, &old, &changed).into_iter();
         let charged = unmet.filter(|test| !may_change(test)).map(|test| test.residual(&old));
         Ok((charged.collect(), runs))
     }
+}
+
+/// The tests of a file.
+fn tests_in<'a>(reading: &'a Reading, file: &'a RelPath) -> impl Iterator<Item = &'a TestName> {
+    let results = reading.tests.iter().flat_map(|tests| &tests.results);
+    results.filter(move |(_, result)| result.file.as_ref() == Some(file)).map(|(name, _)| name)
 }
 
 /// The candidate's tree with the tests of its base.
@@ -103,6 +119,15 @@ struct Demand<'a> {
     file: &'a RelPath,
     /// How it ended before.
     end: TestEnd,
+    /// How it ends over the new code.
+    over: Over,
+}
+
+/// How a test of before ends over code that it does not pass.
+enum Over {
+    Failed,
+    /// It cannot be built or collected over it, or is skipped.
+    NotRun,
 }
 
 impl Demand<'_> {
@@ -162,7 +187,8 @@ fn unmet<'a>(
     let results = head.tests.iter().flat_map(|tests| &tests.results).filter(counts);
     let demands = results.filter_map(|(name, result)| {
         let file = result.file.as_ref().filter(|file| any || changed.contains(*file))?;
-        Some(Demand { name: &name.0, file, end: result.end })
+        let over = if end(old, name) == Some(TestEnd::Failed) { Over::Failed } else { Over::NotRun };
+        Some(Demand { name: &name.0, file, end: result.end, over })
     });
     demands.collect()
 }

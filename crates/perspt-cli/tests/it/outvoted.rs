@@ -105,6 +105,10 @@ fn a_task_that_names_what_a_test_tests_may_make_it_demand_something_else() {
     let answer = [renamed[0], ("tests/test_calc.py", tests.as_str())];
     world(&files, "unit_test", &answer).agent("rename mul to times").expect(0);
     refused(&world(&files, "unit_test", &answer), "make it faster", "test_mul");
+    // What the answer itself writes into the file is no reason.
+    let more = format!("{tests}\n\ndef test_sub():\n    assert times(1, 1) == 1\n");
+    let answer = [renamed[0], ("tests/test_calc.py", more.as_str())];
+    refused(&world(&files, "unit_test", &answer), "add a function sub, with tests", "test_mul");
 }
 
 const MANIFEST: (&str, &str) =

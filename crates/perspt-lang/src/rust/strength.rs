@@ -20,7 +20,8 @@ pub(crate) fn of(tokens: &[Token<'_>]) -> Strength {
         let is_inside = tokens[..at].iter().any(|token| token.text == "fn");
         strength.voids += usize::from(is_inside && is_hidden(&tokens[at..]));
         returns += usize::from(token.text == "return");
-        strength.calls += usize::from(is_inside && is_call_of_something(&tokens[at..]));
+        let is_defined = at > 0 && tokens[at - 1].text == "fn";
+        strength.calls += usize::from(is_inside && !is_defined && is_call_of_something(&tokens[at..]));
         let is_call = tokens.get(at + 1).is_some_and(|next| next.text == "!");
         let fails = ["panic", "unreachable"].contains(&token.text);
         if !is_call || !(token.text.contains("assert") || fails) {

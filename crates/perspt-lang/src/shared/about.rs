@@ -1,5 +1,7 @@
 //! Whether a task is about what an existing test tests: it names something that the test names too.
 
+use std::collections::BTreeSet;
+
 use super::clauses::clauses;
 
 /// Words of a task that ask for something where they lead a clause: `add a function`, not `mend add`.
@@ -19,11 +21,26 @@ const STEM: usize = 5;
 
 /// Whether a task speaks of something that a test names: in its own name, or in its tokens, which `\u{1}` parts.
 pub(crate) fn is_about(task: &str, name: &str, tokens: &str) -> bool {
+    speaks_of(task, &of_test(name, tokens))
+}
+
+fn speaks_of(task: &str, words: &[String]) -> bool {
     let spoken = of_task(task);
-    let tested = of_test(name, tokens);
     let shared = |a: &str, b: &str| a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
     let same = |a: &str, b: &str| a == b || shared(a, b) >= STEM;
-    tested.iter().any(|word| spoken.iter().any(|other| same(word, other)))
+    words.iter().any(|word| spoken.iter().any(|other| same(word, other)))
+}
+
+/// Whether a task speaks of something that a text named and does not name any more. What is new says nothing: whoever
+/// wrote it knew the task.
+pub fn is_about_change(task: &str, before: &str, after: &str) -> bool {
+    let words = |text: &str| -> BTreeSet<String> {
+        let names = text.split(|c: char| c != '_' && !c.is_alphanumeric());
+        names.flat_map(parts).collect()
+    };
+    let (before, after) = (words(before), words(after));
+    let gone: Vec<String> = before.difference(&after).cloned().collect();
+    speaks_of(task, &gone)
 }
 
 fn of_task(task: &str) -> Vec<String> {
@@ -78,7 +95,7 @@ fn among(list: &str, word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_about;
+    use super::{is_about, is_about_change};
 
     fn tokens(text: &str) -> String {
         text.split(' ').collect::<Vec<_>>().join("\u{1}")
@@ -94,6 +111,19 @@ mod tests {
         assert!(is_about("return 404 for missing users", "test_get_missing_user", ""));
         assert!(is_about("fix add so that it adds", "test_add", ""));
         assert!(is_about("let parseUrl take a port", "t", &tokens("assert parse_url ( x )")));
+    }
+
+    #[test]
+    fn a_task_is_about_a_change_whose_lines_name_the_same_thing() {
+        let (before, after) = ("from calc import mul\nx()\n", "from calc import times\nx()\n");
+        assert!(is_about_change("rename mul to times", before, after));
+        assert!(!is_about_change("let x be faster in calc", before, after));
+        assert!(!is_about_change("add a function times", before, after));
+        assert!(is_about_change(
+            "move core into geometry",
+            "use pkg::core::area;\n",
+            "use pkg::geometry::area;\n"
+        ));
     }
 
     #[test]

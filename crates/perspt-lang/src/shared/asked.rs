@@ -64,9 +64,21 @@ const CHANGING: [&str; 13] = [
     "creat", "be ",
 ];
 
-/// Words for tests and what they expect.
-const TESTS: [&str; 8] =
-    ["test", "tests", "expectation", "expectations", "assertion", "assertions", "suite", "testcase"];
+/// Words for tests, and for what they expect and compare with.
+const TESTS: [&str; 12] = [
+    "test",
+    "tests",
+    "expectation",
+    "expectations",
+    "assertion",
+    "assertions",
+    "suite",
+    "testcase",
+    "golden",
+    "goldens",
+    "snapshot",
+    "snapshots",
+];
 
 /// What may follow the word `test` where tests themselves are meant: a `test runner` is none.
 const OF_TESTS: [&str; 22] = [

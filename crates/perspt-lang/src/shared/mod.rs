@@ -1,6 +1,6 @@
 //! What both languages need: reading outputs with care, weighing tests, looking at what a node touched.
 
-mod about;
+pub(crate) mod about;
 pub(crate) mod asked;
 pub(crate) mod before;
 mod clauses;

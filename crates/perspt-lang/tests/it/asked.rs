@@ -120,6 +120,8 @@ fn a_task_that_wants_tests_changed_or_calls_them_wrong_asks_for_it() {
         "the test expects the wrong value",
         "fix the test test_add",
         "could you update the tests?",
+        "change the greeting and update the golden file",
+        "regroup the output, and adapt the snapshots",
         "rename add to sum and update its tests accordingly",
         "rename add to sum. Adapt calc.py, tests/test_calc.py and README.md.",
         "test_add needs to be updated",

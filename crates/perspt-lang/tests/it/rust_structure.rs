@@ -1,9 +1,10 @@
 //! What the Rust plugin says of a change before any tool runs.
 
 use perspt_core::plan::TaskType;
+use perspt_lang::plugin::{Touch, Was};
 use perspt_lang::{Plugin, plugin};
 
-use crate::support::{Map, charged, node, touched, touched_with};
+use crate::support::{Map, charged, node, path, touched, touched_with};
 
 fn rust() -> &'static dyn Plugin {
     plugin("rust").unwrap()
@@ -78,6 +79,36 @@ fn a_file_that_does_not_parse_is_compared_all_the_same() {
     assert_eq!(after(TaskType::Code, "src/lib.rs", &torn), ["test-changed src/lib.rs"]);
     let torn = format!("{LIB}\npub fn half() {{ \"open");
     assert_eq!(after(TaskType::Code, "src/lib.rs", &torn), NONE);
+}
+
+#[test]
+fn a_new_test_that_can_find_nothing_is_charged() {
+    for empty in ["", "assert!(true);", "let x = 1;\n    assert_eq!(1 + 1, 2);"] {
+        let text = format!("#[test]\nfn fresh() {{\n    {empty}\n}}\n");
+        assert_eq!(after(TaskType::UnitTest, "tests/new.rs", &text), ["test-empty tests/new.rs"], "{empty}");
+    }
+    for test in ["run();", "let x = 1;\n    assert_eq!(x, 1);", "assert!(run().is_err());", "check!(1);"] {
+        let text = format!("#[test]\nfn fresh() {{\n    {test}\n}}\n");
+        assert_eq!(after(TaskType::UnitTest, "tests/new.rs", &text), NONE, "{test}");
+    }
+}
+
+#[test]
+fn the_tests_of_before_are_put_back_and_new_ones_left_out() {
+    let text = LIB.replace("2);", "3);") + "\n#[cfg(test)]\nmod more {\n    #[test]\n    fn fresh() {}\n}\n";
+    let candidate = base()
+        .with("src/lib.rs", &text.replace("pub fn", "pub const fn"))
+        .with("tests/it.rs", "")
+        .with("tests/new.rs", "#[test]\nfn fresh() {}\n");
+    let node = node(TaskType::UnitTest, &["src/lib.rs"]);
+    let (base, authored) = (base(), std::collections::BTreeSet::new());
+    let touch = Touch { base: &base, candidate: &candidate, node: &node, task: "", authored: &authored };
+    let was = rust().tests_as_before(&touch);
+    assert_eq!(was.get(&path("tests/it.rs")), Some(&Was::Base));
+    assert_eq!(was.get(&path("tests/new.rs")), Some(&Was::Absent));
+    let Some(Was::Text(text)) = was.get(&path("src/lib.rs")) else { panic!("{was:?}") };
+    let kept = LIB.replace("pub fn", "pub const fn") + "\nconst _: () = ();\n";
+    assert_eq!(*text, kept);
 }
 
 #[test]

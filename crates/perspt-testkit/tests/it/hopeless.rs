@@ -164,6 +164,14 @@ fn rules_of_evidence_are_not_changed_unasked() {
 }
 
 #[test]
+fn a_file_of_the_plan_that_is_never_made_is_missed() {
+    let half = |nth: usize| bundle(&[write("lib/three.toy", &format!("let three = 3 + {nth} - {nth}\n"))]);
+    let (_, certificate) = hopeless(half);
+    let missed = "`tests/three.toy` is to be made by this node, and it is not there";
+    assert!(certificate.residuals.iter().any(|line| line.contains(missed)), "{:?}", certificate.residuals);
+}
+
+#[test]
 fn an_answer_that_changes_nothing_is_not_a_success() {
     let (_, certificate) = hopeless_with(plan(&[task("one", &["lib/two.toy"], &[])]), |_| {
         bundle(&[write("lib/two.toy", "let two = 2\n")])

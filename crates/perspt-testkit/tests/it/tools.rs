@@ -221,7 +221,8 @@ fn a_test_that_changes_the_tree_while_it_is_measured_voids_the_reading() {
 #[test]
 fn what_a_test_leaves_behind_is_removed_and_not_published() {
     let answer = bundle(&[write("tests/three.toy", "test three: write lib/left.toy let left = 1\n")]);
-    let world = World::new(PROJECT, answers(one_node(THREE), &[("actuator.generate", 1, answer)]));
+    let files = ["tests/three.toy"];
+    let world = World::new(PROJECT, answers(one_node(&files), &[("actuator.generate", 1, answer)]));
     assert_eq!(world.begin().end.unwrap().outcome, Outcome::Success);
     assert_eq!(world.place.read("lib/left.toy"), None);
     assert!(world.place.read("tests/three.toy").is_some());
