@@ -65,6 +65,15 @@ fn a_toolchain_that_the_project_asks_for_and_that_is_missing_ends_with_6() {
 }
 
 #[test]
+fn a_stage_that_breaks_over_a_planted_error_is_not_said_to_have_stayed_green() {
+    let world = world(Language::Python);
+    let picky = "def pytest_collection_modifyitems(items):\n    if len(items) > 1:\n        raise RuntimeError('one test is enough')\n";
+    world.write("conftest.py", picky);
+    let ran = world.agent("add a mul function").expect(6).says("result=unmeasured");
+    assert!(!ran.err.contains("stayed green"), "{}", ran.err);
+}
+
+#[test]
 fn a_build_script_that_does_not_say_what_it_reads_is_no_obstacle_where_there_is_no_lock_file() {
     let world = world(Language::Rust);
     world.write("build.rs", "fn main() {}\n");
