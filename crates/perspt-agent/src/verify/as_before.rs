@@ -64,15 +64,17 @@ impl Actor {
         };
         let may_change = |test: &Demand<'_>| {
             let (function, file) = (test.function(), test.file.name());
-            let is_about = || match test.over {
-                Over::Failed => plugin.is_about(&touch(), test.file, test.name),
+            let is_about = || {
                 // Another test of its file, or what they import, may be why it cannot be built.
-                Over::NotRun => {
+                let beside = || {
                     let text = |files: &TreeFiles| files.text(test.file).unwrap_or_default();
-                    let mut beside = tests_in(head, test.file);
-                    beside.any(|other| plugin.is_about(&touch(), test.file, &other.0))
+                    let mut others = tests_in(head, test.file);
+                    others.any(|other| plugin.is_about(&touch(), test.file, &other.0))
                         || is_about_change(task, &text(&base), &text(green.files))
-                }
+                };
+                let as_it_was = || plugin.is_unchanged(&touch(), test.file, test.name);
+                plugin.is_about(&touch(), test.file, test.name)
+                    || (test.over == Over::NotRun && as_it_was() && beside())
             };
             // What failed shows what is wrong, whatever the task is about.
             let may = test.end == TestEnd::Passed && is_about();
@@ -124,6 +126,7 @@ struct Demand<'a> {
 }
 
 /// How a test of before ends over code that it does not pass.
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Over {
     Failed,
     /// It cannot be built or collected over it, or is skipped.

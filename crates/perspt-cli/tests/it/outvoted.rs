@@ -99,16 +99,37 @@ fn a_task_that_names_what_a_test_tests_may_make_it_demand_something_else() {
     let demand = "import pytest\n\nfrom calc import mul\n\n\ndef test_mul():\n    with pytest.raises(ValueError):\n        mul(0, 3)\n";
     let other = world(&files, "unit_test", &[("calc.py", raising), ("tests/test_calc.py", demand)]);
     other.agent("mul should raise ValueError for zero").expect(0).says("tests_changed=1");
-    // Nothing of the old tests can be collected any more: the name they import is gone.
-    let renamed = [("calc.py", "def times(a, b):\n    return a * b\n")];
-    let tests = GUARD.replace("assert mul(", "assert times(").replace("import mul", "import times");
-    let answer = [renamed[0], ("tests/test_calc.py", tests.as_str())];
-    world(&files, "unit_test", &answer).agent("rename mul to times").expect(0);
-    refused(&world(&files, "unit_test", &answer), "make it faster", "test_mul");
+}
+
+/// `GOOD` and `GUARD` with `neg` beside `mul`, and both with `mul` renamed.
+const TWO: [(&str, &str); 2] = [
+    ("calc.py", "def mul(a, b):\n    return a * b\n\n\ndef neg(a):\n    return -a\n"),
+    (
+        "tests/test_calc.py",
+        "from calc import mul, neg\n\n\ndef test_mul():\n    assert mul(2, 3) == 6\n\n\ndef test_neg():\n    assert neg(1) == -1\n",
+    ),
+];
+const RENAMED: [(&str, &str); 2] = [
+    ("calc.py", "def times(a, b):\n    return a * b\n\n\ndef neg(a):\n    return -a\n"),
+    (
+        "tests/test_calc.py",
+        "from calc import neg, times\n\n\ndef test_mul():\n    assert times(2, 3) == 6\n\n\ndef test_neg():\n    assert neg(1) == -1\n",
+    ),
+];
+
+#[test]
+fn tests_that_cannot_be_collected_over_the_new_code_need_a_reason_too() {
+    world(&TWO, "unit_test", &RENAMED).agent("rename mul to times").expect(0);
+    refused(&world(&TWO, "unit_test", &RENAMED), "make it faster", "test_mul");
+    // That one cannot be collected either is no leave to turn it round.
+    let code = RENAMED[0].1.replace("return -a", "return a");
+    let flipped = RENAMED[1].1.replace("== -1", "== 1");
+    let answer = [("calc.py", code.as_str()), ("tests/test_calc.py", flipped.as_str())];
+    refused(&world(&TWO, "unit_test", &answer), "rename mul to times", "test_neg");
     // What the answer itself writes into the file is no reason.
-    let more = format!("{tests}\n\ndef test_sub():\n    assert times(1, 1) == 1\n");
-    let answer = [renamed[0], ("tests/test_calc.py", more.as_str())];
-    refused(&world(&files, "unit_test", &answer), "add a function sub, with tests", "test_mul");
+    let more = format!("{}\n\ndef test_sub():\n    assert times(1, 1) == 1\n", RENAMED[1].1);
+    let answer = [RENAMED[0], ("tests/test_calc.py", more.as_str())];
+    refused(&world(&TWO, "unit_test", &answer), "add a function sub, with tests", "test_mul");
 }
 
 const MANIFEST: (&str, &str) =

@@ -227,6 +227,10 @@ impl Plugin for Python {
         structure::is_about(touch, file, test)
     }
 
+    fn is_unchanged(&self, touch: &Touch<'_>, file: &RelPath, test: &str) -> bool {
+        structure::is_unchanged(touch, file, test)
+    }
+
     fn environment_fault(&self, reading: &Reading, files: &dyn Files) -> Option<String> {
         if let Some(refused) = reading.residuals.iter().find(|residual| residual.class == refusal::CLASS) {
             return Some(refused.message.clone());

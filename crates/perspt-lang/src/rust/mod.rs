@@ -184,6 +184,10 @@ impl Plugin for Rust {
         structure::is_about(touch, file, test)
     }
 
+    fn is_unchanged(&self, touch: &Touch<'_>, file: &RelPath, test: &str) -> bool {
+        structure::is_unchanged(touch, file, test)
+    }
+
     fn environment_fault(&self, reading: &Reading, _files: &dyn Files) -> Option<String> {
         let of_class = |class: &str| reading.residuals.iter().find(|residual| residual.class == class);
         if let Some(missing) = of_class("toolchain-missing") {

@@ -27,7 +27,7 @@ pub(crate) fn is_about(task: &str, name: &str, tokens: &str) -> bool {
 fn speaks_of(task: &str, words: &[String]) -> bool {
     let spoken = of_task(task);
     let shared = |a: &str, b: &str| a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
-    let same = |a: &str, b: &str| a == b || shared(a, b) >= STEM;
+    let same = |a: &str, b: &str| stem(a) == stem(b) || shared(a, b) >= STEM;
     words.iter().any(|word| spoken.iter().any(|other| same(word, other)))
 }
 
@@ -41,6 +41,13 @@ pub fn is_about_change(task: &str, before: &str, after: &str) -> bool {
     let (before, after) = (words(before), words(after));
     let gone: Vec<String> = before.difference(&after).cloned().collect();
     speaks_of(task, &gone)
+}
+
+/// A word without the ending of its form.
+fn stem(word: &str) -> &str {
+    let endings = ["ing", "es", "ed", "s"];
+    let bare = endings.iter().find_map(|ending| word.strip_suffix(ending));
+    bare.filter(|bare| bare.len() >= 3).unwrap_or(word)
 }
 
 fn of_task(task: &str) -> Vec<String> {
@@ -62,7 +69,8 @@ fn of_task(task: &str) -> Vec<String> {
 /// The words of a test, those aside that only say where something comes from: `calc` in `calc.mul(2, 3)`.
 fn of_test(name: &str, tokens: &str) -> Vec<String> {
     let tokens: Vec<&str> = tokens.split(['\u{1}', '\u{2}']).collect();
-    let is_name = |token: &str| token.starts_with(|c: char| c == '_' || c.is_alphabetic());
+    // Texts count too: they name files, fields and messages.
+    let is_name = |token: &str| token.starts_with(|c: char| "_\"'".contains(c) || c.is_alphabetic());
     let leads_on = |at: usize| matches!(tokens.get(at + 1), Some(&("." | ":")));
     let places = (0..tokens.len()).filter(|at| is_name(tokens[*at]));
     let (qualifiers, named): (Vec<usize>, Vec<usize>) = places.partition(|at| leads_on(*at));
@@ -110,6 +118,12 @@ mod tests {
         assert!(is_about("multiplying must round", "tests::multiplies", ""));
         assert!(is_about("return 404 for missing users", "test_get_missing_user", ""));
         assert!(is_about("fix add so that it adds", "test_add", ""));
+        assert!(is_about("slugs are to be joined with underscores", "test_slug", ""));
+        assert!(is_about(
+            "part the report by semicolons",
+            "test_golden",
+            &tokens("read ( \"golden/report.txt\" )")
+        ));
         assert!(is_about("let parseUrl take a port", "t", &tokens("assert parse_url ( x )")));
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use perspt_core::path::RelPath;
 
 use super::about::is_about;
-use super::touch::{TestItems, is_own};
+use super::touch::{Test, TestItems, is_own};
 use super::weigh::ends_with_name;
 use crate::plugin::{Touch, Was};
 
@@ -29,10 +29,21 @@ pub(crate) fn as_before(
     was.collect()
 }
 
-/// Whether a task names what a test tests. The runner's name of it ends with its path in the file.
+/// Whether a task names what a test tests.
 pub(crate) fn names_subject(task: &str, test: &str, items: &TestItems) -> bool {
     let function = test.split('[').next().unwrap_or(test);
-    let item = items.iter().find(|(path, _)| ends_with_name(function, path));
     let last = function.rsplit("::").next().unwrap_or(function);
-    is_about(task, last, item.map_or("", |(_, item)| &item.tokens))
+    is_about(task, last, named(test, items).map_or("", |item| &item.tokens))
+}
+
+/// Whether a test has the same text before and after.
+pub(crate) fn has_same_text(test: &str, before: &TestItems, after: &TestItems) -> bool {
+    let tokens = |items: &TestItems| named(test, items).map(|item| item.tokens.clone());
+    tokens(before).is_some() && tokens(before) == tokens(after)
+}
+
+/// The test that a runner calls so: its name ends with the test's path in the file.
+fn named<'a>(test: &str, items: &'a TestItems) -> Option<&'a Test> {
+    let function = test.split('[').next().unwrap_or(test);
+    items.iter().find(|(path, _)| ends_with_name(function, path)).map(|(_, item)| item)
 }
