@@ -132,6 +132,25 @@ fn tests_that_cannot_be_collected_over_the_new_code_need_a_reason_too() {
     refused(&world(&TWO, "unit_test", &answer), "add a function sub, with tests", "test_mul");
 }
 
+#[test]
+fn data_that_only_tests_read_is_theirs_wherever_it_lies() {
+    let code = "def shout(text):\n    return text.lower()\n";
+    let test = "import pathlib\n\nfrom calc import shout\n\n\ndef test_shout():\n    assert shout('a') == pathlib.Path('data/want.txt').read_text()\n";
+    let files = [("calc.py", code), ("data/want.txt", "A"), ("tests/test_calc.py", test)];
+    for task_type in ["code", "unit_test"] {
+        refused(&world(&files, task_type, &[("data/want.txt", "a")]), "fix shout", "test_shout");
+    }
+    // Where the task names it, or the code reads it too, it is no matter of the tests alone.
+    let named = world(&files, "code", &[("data/want.txt", "a")]);
+    named.agent("data/want.txt has the wrong case").expect(0);
+    let reads = format!("PLACE = 'data/want.txt'\n\n\n{code}");
+    let files = [("calc.py", reads.as_str()), files[1], files[2]];
+    world(&files, "code", &[("data/want.txt", "a")]).agent("fix the data").expect(0);
+    let lib = "pub fn one() -> &'static str {\n    \"1\"\n}\n\n#[test]\nfn is_one() {\n    assert_eq!(one(), include_str!(\"../data/want.txt\"));\n}\n";
+    let files = [MANIFEST, ("src/lib.rs", lib), ("data/want.txt", "one")];
+    refused(&world(&files, "code", &[("data/want.txt", "1")]), "fix one", "is_one");
+}
+
 const MANIFEST: (&str, &str) =
     ("Cargo.toml", "[package]\nname = \"calc\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
 const LIB: &str = "pub fn add(a: i64, b: i64) -> i64 {\n    a - b\n}\n\n#[cfg(test)]\nmod tests {\n    use super::*;\n\n    const SUM: i64 = 5;\n\n    #[test]\n    fn adds() {\n        assert_eq!(add(2, 3), SUM);\n    }\n}\n";

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::plugin::{Files, Touch, Was};
 use crate::shared::asked::asks_for;
-use crate::shared::before::{as_before, has_same_text, names_subject};
+use crate::shared::before::{Telling, as_before, has_same_text, names_subject};
 use crate::shared::examples::{self, Example};
 use crate::shared::stubs::new_stubs;
 use crate::shared::toml;
@@ -106,7 +106,8 @@ pub(crate) fn tests_as_before(touch: &Touch<'_>) -> BTreeMap<RelPath, Was> {
         let fixtures = path.name() == "conftest.py" && !asks_for(touch.task, &["conftest.py", "conftest"]);
         fixtures || ((is_test_material(path) || names.hold(path)) && !decides_evidence(path))
     };
-    as_before(touch, is_test, |_| None)
+    let parts = |text: &str| (text.to_owned(), String::new());
+    as_before(touch, &Telling { source: "py", is_test: &is_test, inside: &|_| None, parts: &parts })
 }
 
 /// Whether the task is about what an existing test tests.

@@ -37,3 +37,13 @@ pub(crate) fn put_back(old: &str, new: &str) -> Option<String> {
     }
     Some(out)
 }
+
+/// The code of a source, and its test items.
+pub(crate) fn parts(text: &str) -> (String, String) {
+    let (mut code, mut tests) = (text.to_owned(), String::new());
+    for item in items::outer_tests(text).into_iter().rev() {
+        tests.push_str(&text[item.range.clone()]);
+        code.replace_range(item.range, "");
+    }
+    (code, tests)
+}

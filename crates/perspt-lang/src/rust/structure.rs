@@ -10,7 +10,7 @@ use super::items::{self, Found};
 use super::stubs;
 use super::{conditional, docs, guard, is_test_material, macros, manifest, old_tests};
 use crate::plugin::{Files, Touch, Was};
-use crate::shared::before::{as_before, has_same_text, names_subject};
+use crate::shared::before::{Telling, as_before, has_same_text, names_subject};
 use crate::shared::examples;
 use crate::shared::stubs::new_stubs;
 use crate::shared::touch::{
@@ -75,11 +75,13 @@ pub(crate) fn tests_as_before(touch: &Touch<'_>) -> BTreeMap<RelPath, Was> {
         let declared = |files: &dyn Files| is_test_module(files, path, MODULE_DEPTH);
         is_test_material(path) || declared(touch.base) || declared(touch.candidate)
     };
-    as_before(touch, is_test, |path| {
+    let inside = |path: &RelPath| {
         let is_source = path.extension() == Some("rs");
         let (old, new) = (touch.base.text(path).unwrap_or_default(), touch.candidate.text(path)?);
         is_source.then(|| old_tests::put_back(&old, &new)).flatten()
-    })
+    };
+    let telling = Telling { source: "rs", is_test: &is_test, inside: &inside, parts: &old_tests::parts };
+    as_before(touch, &telling)
 }
 
 /// Whether the task is about what an existing test tests.
