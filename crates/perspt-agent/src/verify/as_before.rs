@@ -141,7 +141,9 @@ impl Demand<'_> {
     }
 
     fn residual(&self, old: &Reading) -> Residual {
-        let told = old.residuals.iter().find(|residual| residual.symbol.as_deref() == Some(self.name));
+        let of_it = || old.residuals.iter().find(|residual| residual.symbol.as_deref() == Some(self.name));
+        // Where it could not be built or collected, the first error says why.
+        let told = of_it().or_else(|| old.residuals.iter().find(|residual| residual.counts()));
         let told = told.map(|residual| format!(": {}", residual.message)).unwrap_or_default();
         let message = format!(
             "the test `{}` as it was does not pass over this code, only with tests that are changed or new{told}",
@@ -151,8 +153,9 @@ impl Demand<'_> {
         residual.score = Milli::units(TEST_UNITS);
         residual.symbol = Some(self.name.to_owned());
         residual.hint = Some(
-            "Mend the code, and let existing tests and what they stand on be as they were; the task does not say \
-             that this test may demand something else."
+            "Mend the code, and let existing tests and what they stand on be as they were: the task does not say \
+             that this test may demand something else. Where the task cannot be done so, ask for another plan and \
+             say why."
                 .to_owned(),
         );
         residual.in_file(Some(self.file.clone()))

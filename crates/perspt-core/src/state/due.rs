@@ -221,7 +221,7 @@ impl SessionState {
             ),
             (_, Some(_) | None) => (
                 Category::ImplementationError,
-                "read the residuals: name in the task what may change, make it smaller or more exact, or try another model",
+                "read the residuals: say in the task what may change (`… and update the tests`), make it smaller or more exact, or try another model",
             ),
         };
         let best = node.best.as_ref();
