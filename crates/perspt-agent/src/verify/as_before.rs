@@ -4,9 +4,10 @@
 
 use std::collections::BTreeSet;
 
-use perspt_core::effect::Branch;
+use perspt_core::effect::{Branch, TreeRef};
 use perspt_core::event::RunNote;
 use perspt_core::judge::TEST_UNITS;
+use perspt_core::outcome::NodeEnd;
 use perspt_core::path::RelPath;
 use perspt_core::reading::{Reading, StageId, TestEnd, TestName, TestResult};
 use perspt_core::residual::{Component, Milli, Residual};
@@ -41,8 +42,10 @@ impl Actor {
         green: &Green<'_>,
         cancel: &Cancel,
     ) -> Result<(Vec<Residual>, Vec<RunNote>), Halt> {
-        let Some(head) = green.before.last() else { return Ok(Default::default()) };
-        let base = TreeFiles::new(self.tree_of(branch.base)?, self.sources());
+        let Some((first, head)) = first_look(state, branch, green.before) else {
+            return Ok(Default::default());
+        };
+        let base = TreeFiles::new(self.tests_of_the_user(state, first, branch)?, self.sources());
         let task = state.meta.as_ref().map_or("", |meta| meta.task.as_str());
         let (spec, authored) = (&node.spec, &state.authored);
         let touch = || Touch { base: &base, candidate: green.files, node: spec, task, authored };
@@ -62,6 +65,11 @@ impl Actor {
             runs = std::mem::take(&mut bench.runs);
             old
         };
+        let node_base = self.tree_of(branch.base)?;
+        let changed_before = |file: &RelPath| {
+            let (first, now) = (base.tree().entries.get(file), node_base.entries.get(file));
+            first != now
+        };
         let may_change = |test: &Demand<'_>| {
             let (function, file) = (test.function(), test.file.name());
             let is_about = || {
@@ -78,12 +86,47 @@ impl Actor {
             };
             // What failed shows what is wrong, whatever the task is about.
             let may = test.end == TestEnd::Passed && is_about();
-            spec.task_type.is_test() && (may || asks_to_change(task, function, file))
+            // What an earlier node changed was excused there.
+            let by_test_node = spec.task_type.is_test() || changed_before(test.file);
+            by_test_node && (may || asks_to_change(task, function, file))
         };
         let unmet = unmet(head, green, &old, &changed).into_iter();
         let charged = unmet.filter(|test| !may_change(test)).map(|test| test.residual(&old));
         Ok((charged.collect(), runs))
     }
+
+    /// The tree that the session began with, and what the user changed of it since: files that differ from it now and
+    /// that no commit of the session touched last.
+    fn tests_of_the_user(&self, state: &SessionState, first: TreeRef, branch: &Branch) -> Result<Tree, Halt> {
+        let (mut tree, now) = (self.tree_of(first)?, self.tree_of(branch.base)?);
+        let is_ours = |path: &RelPath| {
+            let mut committed = state.nodes.values().filter(|node| node.end == Some(NodeEnd::Committed));
+            committed.any(|node| {
+                let touched = node.best.as_ref().is_some_and(|best| best.diff.touches(path));
+                touched && !node.changed_since.contains(path)
+            })
+        };
+        for change in tree.changes_to(&now).into_iter().filter(|change| !is_ours(&change.path)) {
+            match change.after {
+                Some(entry) => tree.entries.insert(change.path, entry),
+                None => tree.entries.remove(&change.path),
+            };
+        }
+        Ok(tree)
+    }
+}
+
+/// The tree the session began with and the reading of its tests; that of the head where the first was not measured.
+fn first_look<'a>(
+    state: &SessionState,
+    branch: &Branch,
+    before: &'a [Reading],
+) -> Option<(TreeRef, &'a Reading)> {
+    let first = state.found.as_ref().map(|found| found.base);
+    let of = |tree: TreeRef| Some((tree, before.iter().find(|reading| reading.tree == tree.id)?));
+    let (tree, reading) = first.and_then(of).or_else(|| Some((branch.base, before.last()?)))?;
+    let has_tests = reading.tests.as_ref().is_some_and(|tests| !tests.results.is_empty());
+    has_tests.then_some((tree, reading))
 }
 
 /// The tests of a file.

@@ -1,7 +1,7 @@
 //! What existing tests demand is demanded of the new code, by the tests as they were.
 
 use perspt_testkit::server::{Ask, Reply};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::{World, bundle, intent, plan_of, write};
 
@@ -130,6 +130,28 @@ fn tests_that_cannot_be_collected_over_the_new_code_need_a_reason_too() {
     let more = format!("{}\n\ndef test_sub():\n    assert times(1, 1) == 1\n", RENAMED[1].1);
     let answer = [RENAMED[0], ("tests/test_calc.py", more.as_str())];
     refused(&world(&TWO, "unit_test", &answer), "add a function sub, with tests", "test_mul");
+}
+
+#[test]
+fn what_one_node_prepares_in_the_tests_does_not_excuse_the_code_of_the_next() {
+    let world = World::empty();
+    [("calc.py", GOOD), ("tests/test_calc.py", GUARD)]
+        .iter()
+        .for_each(|(path, text)| world.write(path, text));
+    world.git();
+    let task = |id: &str, kind: &str, file: &str, after: &[&str]| json!({"id": id, "goal": id, "output_files": [file], "task_type": kind, "dependencies": after});
+    let tasks =
+        [task("more", "unit_test", "tests/test_aaa.py", &[]), task("sub", "code", "calc.py", &["more"])];
+    let plan = Reply::text(json!({ "tasks": tasks }).to_string());
+    let patch = "import calc\n\ncalc.mul = lambda a, b: a * b\n\n\ndef test_more():\n    assert calc.mul(1, 1) == 1\n";
+    let broken = "def mul(a, b):\n    return a * b + 1\n\n\ndef sub(a, b):\n    return a - b\n";
+    let world = world.serve(move |ask: &Ask| match ask.tag() {
+        Some(tag) if tag.intent.starts_with("architect") => plan.clone(),
+        Some(tag) if tag.node == "more" => answers(&[("tests/test_aaa.py", patch)]),
+        Some(_) | None => answers(&[("calc.py", broken)]),
+    });
+    world.agent("add a function sub, and more tests").expect(3).says("test_mul` as it was does not pass");
+    assert_eq!(world.read("calc.py"), GOOD);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::asked::forbidden;
 use super::clauses::clauses;
 
 /// Words of a task that ask for something where they lead a clause: `add a function`, not `mend add`.
@@ -54,11 +55,15 @@ fn of_task(task: &str) -> Vec<String> {
     let mut words = Vec::new();
     for clause in clauses(task) {
         let mut leads = true;
+        let small = clause.to_lowercase();
         for raw in clause.split_whitespace() {
             let bare = raw.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
             let asks = leads && among(ASKING, &bare) && !raw.contains(['`', '(', '"']);
             leads = among(LEADS, &bare) || raw.ends_with([',', ':']);
-            if !asks {
+            // `… next to mul, which must stay as it is` is not about mul.
+            let at = small.find(&raw.to_lowercase()).unwrap_or_default();
+            let kept = forbidden(&small[..at], &small[at..]);
+            if !asks && !kept {
                 words.extend(parts(raw));
             }
         }
@@ -149,6 +154,8 @@ mod tests {
             "test_add",
             &tokens("assert add ( 1 ) == 1")
         ));
+        assert!(!is_about("add sub next to mul, which must stay as it is", "test_mul", &mul));
+        assert!(!is_about("add sub; do not touch mul", "test_mul", &mul));
         assert!(!is_about("please add sub and then run all tests", "test_add_all", ""));
     }
 }

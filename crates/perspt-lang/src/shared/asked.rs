@@ -228,7 +228,7 @@ fn places<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a 
 }
 
 /// Whether what stands before or after a subject in its clause forbids it.
-fn forbidden(before: &str, after: &str) -> bool {
+pub(super) fn forbidden(before: &str, after: &str) -> bool {
     let holds = |text: &str, words: &[&str]| words.iter().any(|word| places(text, word).next().is_some());
     let all_but = before.trim_end().trim_end_matches(" the").trim_end_matches(" for").trim() == "but";
     all_but

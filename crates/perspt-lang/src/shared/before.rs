@@ -6,7 +6,7 @@ use perspt_core::path::RelPath;
 
 use super::about::is_about;
 use super::asked::names;
-use super::touch::{Test, TestItems, is_own};
+use super::touch::{Test, TestItems};
 use super::weigh::ends_with_name;
 use crate::plugin::{Touch, Was};
 
@@ -25,8 +25,7 @@ pub(crate) struct Telling<'a> {
 /// What makes the tests of a candidate those of its base.
 pub(crate) fn as_before(touch: &Touch<'_>, telling: &Telling<'_>) -> BTreeMap<RelPath, Was> {
     let changes = touch.base.tree().changes_to(touch.candidate.tree());
-    let changed = changes.into_iter().filter(|change| !is_own(touch, &change.path));
-    let was = changed.filter_map(|change| {
+    let was = changes.into_iter().filter_map(|change| {
         let path = &change.path;
         let was = match ((telling.is_test)(path), change.before) {
             (true, Some(_)) => Was::Base,
