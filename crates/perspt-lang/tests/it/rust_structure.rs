@@ -42,11 +42,11 @@ const NONE: [String; 0] = [];
 #[test]
 fn a_code_node_may_write_beside_tests_and_lay_them_out_anew() {
     let beside = LIB.replace("{ a + b }", "{ b + a }")
-        + "\n#[cfg(test)]\nmod more_tests {\n    #[test]\n    fn new() {}\n}\n";
+        + "\n#[cfg(test)]\nmod more_tests {\n    #[test]\n    fn new() { run() }\n}\n";
     assert_eq!(after(TaskType::Code, "src/lib.rs", &beside), NONE);
     let laid_out = LIB.replace("    use super::*;\n", "  // a word\n use super :: * ;\n\n");
     assert_eq!(after(TaskType::Code, "src/lib.rs", &laid_out), NONE);
-    assert_eq!(after(TaskType::Code, "tests/new.rs", "#[test]\nfn new() {}\n"), NONE);
+    assert_eq!(after(TaskType::Code, "tests/new.rs", "#[test]\nfn new() { run() }\n"), NONE);
     assert_eq!(after(TaskType::Code, "src/checks.rs", "pub fn other() {}\n"), NONE);
 }
 
@@ -331,9 +331,9 @@ fn a_task_that_forbids_a_file_does_not_unlock_it() {
 #[test]
 fn a_code_node_may_add_to_an_existing_test_module() {
     for (at, addition) in [
-        ("    use super::*;\n", "    #[test]\n    fn more() { assert!(true); }\n"),
+        ("    use super::*;\n", "    #[test]\n    fn more() { assert!(run()); }\n"),
         ("    use super::*;\n", "    use std::fmt;\n    const LIMIT: u32 = 3;\n    fn helper() {}\n"),
-        ("    #[test]\n", "    mod inner {\n        #[test]\n        fn deep() {}\n    }\n"),
+        ("    #[test]\n", "    mod inner {\n        #[test]\n        fn deep() { run() }\n    }\n"),
         ("    #[test]\n", "    use super::{self as base, other};\n    impl Tool { fn add() {} }\n"),
     ] {
         let added = LIB.replace(at, &format!("{addition}{at}"));
@@ -345,7 +345,7 @@ fn a_code_node_may_add_to_an_existing_test_module() {
         let candidate = base.with("src/lib.rs", text);
         touched(rust(), &base, &candidate, &node(TaskType::Code, &[]), "")
     };
-    assert_eq!(charge(&nested.replace("mod inner {", "mod inner {\n#[test]\nfn more() {}")), []);
+    assert_eq!(charge(&nested.replace("mod inner {", "mod inner {\n#[test]\nfn more() { run() }")), []);
     let changed = charge(&nested.replace("work()", "idle()"));
     assert_eq!(charged(&changed), ["test-changed src/lib.rs"]);
     assert_eq!(changed[0].symbol.as_deref(), Some("tests::inner::deep"));
