@@ -15,6 +15,8 @@ use perspt_lang::plugin::Files;
 use perspt_sandbox::slot::{Contents, Folder};
 use perspt_store::Blobs;
 
+use crate::apply::Applied;
+
 /// The name of an ignore file.
 pub const IGNORE_FILE: &str = ".gitignore";
 
@@ -39,6 +41,13 @@ impl Sources {
             Folder::new(folder).open(path, entry).ok()?.read_to_end(&mut bytes).ok()?;
             (Sha::of(&bytes) == entry.hash).then_some(bytes)
         })
+    }
+
+    /// Holds a text in memory, for a tree that nobody keeps; what a tree lists of it.
+    pub fn hold(&mut self, kind: EntryKind, text: String) -> Entry {
+        let entry = Applied::entry(kind, &text);
+        self.memory.insert(entry.hash, text.into_bytes());
+        entry
     }
 
     /// The bytes of an entry; `None` where nobody has them any more.

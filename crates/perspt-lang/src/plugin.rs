@@ -254,16 +254,10 @@ pub trait Plugin: Sync + Send {
         BTreeMap::new()
     }
 
-    /// Whether the task names what an existing test tests, so that it may come to demand something else.
-    fn is_about(&self, touch: &Touch<'_>, file: &RelPath, test: &str) -> bool {
-        let _ = (touch, file, test);
-        false
-    }
-
-    /// Whether an existing test has the same text in the candidate.
-    fn is_unchanged(&self, touch: &Touch<'_>, file: &RelPath, test: &str) -> bool {
-        let _ = (touch, file, test);
-        false
+    /// The tokens of the test that a runner calls so, where this file holds it.
+    fn test_text(&self, files: &dyn Files, file: &RelPath, test: &str) -> Option<String> {
+        let _ = (files, file, test);
+        None
     }
 
     /// Why a baseline that could not run is the machine's fault and not the tree's (a missing

@@ -149,9 +149,9 @@ impl<'a> Bench<'a> {
         is_lockfile: &dyn Fn(&RelPath) -> bool,
     ) -> Result<Drift, SlotError> {
         let place = self.slot().tree().join(folder.as_str());
-        let mut names =
-            std::fs::read_dir(&place).into_iter().flatten().flatten().map(|entry| entry.file_name());
-        let made = names.find_map(|name| {
+        let entries = std::fs::read_dir(&place).into_iter().flatten().flatten();
+        let files = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
+        let made = files.map(|entry| entry.file_name()).find_map(|name| {
             let path = folder.join(name.to_str()?).ok()?;
             (is_lockfile(&path) && !tree.entries.contains_key(&path)).then(|| place.join(name))
         });

@@ -16,7 +16,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::AgentError;
 use crate::actor::{Actor, Bench, Floor, Halt, brief, shown};
-use crate::apply::Applied;
 use crate::files::Sources;
 
 /// Everything the probes saw, kept for later stages and resumes.
@@ -159,11 +158,8 @@ fn with_instead(
     let mut tree = tree.clone();
     for (path, text) in instead {
         tree.entries.remove(&path);
-        if let Some(text) = text {
-            let entry = Applied::entry(EntryKind::File, &text);
-            sources.memory.insert(entry.hash, text.into_bytes());
-            tree.entries.insert(path, entry);
-        }
+        let entry = text.map(|text| sources.hold(EntryKind::File, text));
+        tree.entries.extend(entry.map(|entry| (path, entry)));
     }
     (tree, sources)
 }

@@ -15,11 +15,10 @@ use perspt_core::stage::Root;
 use perspt_core::state::{Node, SessionState};
 use perspt_core::tree::{EntryKind, Tree};
 use perspt_lang::plugin::{Files, Plugin, Touch, Was};
-use perspt_lang::{asks_to_change, is_about_change};
+use perspt_lang::{asks_to_change, is_about, is_about_change};
 use perspt_sandbox::Cancel;
 
 use crate::actor::{Actor, Halt};
-use crate::apply::Applied;
 use crate::files::{Sources, TreeFiles};
 
 /// A green reading of a candidate, and what it is held against.
@@ -72,25 +71,26 @@ impl Actor {
         };
         let may_change = |test: &Demand<'_>| {
             let (function, file) = (test.function(), test.file.name());
-            let is_about = || {
-                // Another test of its file, or what they import, may be why it cannot be built.
-                let beside = || {
-                    let text = |files: &TreeFiles| files.text(test.file).unwrap_or_default();
-                    let mut others = tests_in(head, test.file);
-                    others.any(|other| plugin.is_about(&touch(), test.file, &other.0))
-                        || is_about_change(task, &text(&base), &text(green.files))
-                };
-                let as_it_was = || plugin.is_unchanged(&touch(), test.file, test.name);
-                plugin.is_about(&touch(), test.file, test.name)
-                    || (test.over == Over::NotRun && as_it_was() && beside())
+            let text = |files: &TreeFiles, name: &str| plugin.test_text(files, &test.file, name);
+            let about = |name: &str| is_about(task, name, &text(&base, name).unwrap_or_default());
+            // Another test of its file, or what they import, may be why it cannot be built.
+            let beside = || {
+                let whole = |files: &TreeFiles| files.text(&test.file).unwrap_or_default();
+                let mut others = names_of(head).filter(|other| text(&base, other).is_some());
+                others.any(about) || is_about_change(task, &whole(&base), &whole(green.files))
             };
+            let as_it_was =
+                || text(&base, test.name).is_some() && text(&base, test.name) == text(green.files, test.name);
+            let is_about = || about(test.name) || (test.over == Over::NotRun && as_it_was() && beside());
             // What failed shows what is wrong, whatever the task is about.
             let may = test.end == TestEnd::Passed && is_about();
             // What an earlier node changed was excused there.
-            let by_test_node = spec.task_type.is_test() || changed_before(test.file);
+            let by_test_node = spec.task_type.is_test() || changed_before(&test.file);
             by_test_node && (may || asks_to_change(task, function, file))
         };
-        let unmet = unmet(head, green, &old, &changed).into_iter();
+        // A runner may know no more of a test than the crate it is built into.
+        let home = |name: &str| changed.iter().find(|file| plugin.test_text(&base, file, name).is_some());
+        let unmet = unmet(head, green, &old, &home).into_iter();
         let charged = unmet.filter(|test| !may_change(test)).map(|test| test.residual(&old));
         Ok((charged.collect(), runs))
     }
@@ -129,10 +129,9 @@ fn first_look<'a>(
     has_tests.then_some((tree, reading))
 }
 
-/// The tests of a file.
-fn tests_in<'a>(reading: &'a Reading, file: &'a RelPath) -> impl Iterator<Item = &'a TestName> {
-    let results = reading.tests.iter().flat_map(|tests| &tests.results);
-    results.filter(move |(_, result)| result.file.as_ref() == Some(file)).map(|(name, _)| name)
+/// The tests of a reading.
+fn names_of(reading: &Reading) -> impl Iterator<Item = &str> {
+    reading.tests.iter().flat_map(|tests| tests.results.keys()).map(|name| name.0.as_str())
 }
 
 /// The candidate's tree with the tests of its base.
@@ -147,11 +146,7 @@ fn with_tests(
         let entry = match was {
             Was::Base => touch.base.tree().entries.get(&path).copied(),
             Was::Absent => None,
-            Was::Text(text) => {
-                let entry = Applied::entry(kind, &text);
-                sources.memory.insert(entry.hash, text.into_bytes());
-                Some(entry)
-            }
+            Was::Text(text) => Some(sources.hold(kind, text)),
         };
         tree.entries.extend(entry.map(|entry| (path, entry)));
     }
@@ -161,7 +156,8 @@ fn with_tests(
 /// A test of before that the new code does not pass as it was.
 struct Demand<'a> {
     name: &'a str,
-    file: &'a RelPath,
+    /// The file that holds it, as far as that is known.
+    file: RelPath,
     /// How it ended before.
     end: TestEnd,
     /// How it ends over the new code.
@@ -201,16 +197,17 @@ impl Demand<'_> {
              say why."
                 .to_owned(),
         );
-        residual.in_file(Some(self.file.clone()))
+        residual.in_file(Some(self.file.clone()).filter(|file| !file.is_root()))
     }
 }
 
-/// Tests of before that pass now, or are there under other names, and do not pass as they were.
+/// Tests of before that pass now, or are there under other names, and do not pass as they were. `home` knows those that
+/// stand in a file which was changed.
 fn unmet<'a>(
     head: &'a Reading,
     green: &Green<'_>,
     old: &Reading,
-    changed: &BTreeSet<RelPath>,
+    home: &dyn Fn(&str) -> Option<&'a RelPath>,
 ) -> Vec<Demand<'a>> {
     fn end(reading: &Reading, name: &TestName) -> Option<TestEnd> {
         reading.tests.as_ref()?.results.get(name).map(|result| result.end)
@@ -235,7 +232,11 @@ fn unmet<'a>(
     };
     let results = head.tests.iter().flat_map(|tests| &tests.results).filter(counts);
     let demands = results.filter_map(|(name, result)| {
-        let file = result.file.as_ref().filter(|file| any || changed.contains(*file))?;
+        let file = match home(&name.0) {
+            Some(file) => file.clone(),
+            None if any => result.file.clone().unwrap_or_else(RelPath::root),
+            None => return None,
+        };
         let over = if end(old, name) == Some(TestEnd::Failed) { Over::Failed } else { Over::NotRun };
         Some(Demand { name: &name.0, file, end: result.end, over })
     });

@@ -14,7 +14,6 @@ use perspt_sandbox::Cancel;
 
 use super::measure::HUNG;
 use crate::actor::{Actor, Bench, Halt, brief};
-use crate::apply::Applied;
 use crate::files::{Sources, TreeFiles};
 
 /// The finding that says that the tool was ended from outside. A plant does not do that.
@@ -114,9 +113,7 @@ impl Actor {
         let mut planted = tree.clone();
         let mut sources = self.sources();
         for (path, text) in &plant.writes {
-            let entry = Applied::entry(EntryKind::File, text);
-            sources.memory.insert(entry.hash, text.clone().into_bytes());
-            planted.entries.insert(path.clone(), entry);
+            planted.entries.insert(path.clone(), sources.hold(EntryKind::File, text.clone()));
         }
         (planted, sources)
     }

@@ -89,8 +89,8 @@ pub(super) fn rewritten(tool: &str, before: &[Reading], changed: &[Residual], ta
 }
 
 /// A file that never compiled is the business of the node that touches it, and so is one that the project's own tests
-/// write to. A file no tool looks at is the business of
-/// the node that touched it, or that took it out of the tools' sight; else it is nobody's.
+/// write to. A file no tool looks at is the business of the node that touched it, or that took it out of the tools'
+/// sight; else it is nobody's.
 pub(super) fn spare_untouched(reading: &mut Reading, touched: &BTreeSet<RelPath>, before: &[Reading]) {
     let unmeasured = |residual: &&Residual| residual.class == "unmeasured-file";
     let seen_before = |file: &RelPath| {

@@ -205,3 +205,14 @@ fn a_rust_test_comes_to_demand_something_else_where_the_task_names_it() {
     world(&files, "unit_test", &answer).agent("let the function add return twice the sum").expect(0);
     refused(&world(&files, "unit_test", &answer), "write better documentation", "adds");
 }
+
+#[test]
+fn tests_in_a_module_that_cannot_be_built_over_the_new_code_need_a_reason_too() {
+    let code = "pub fn slug(s: &str) -> String {\n    s.replace(' ', \"-\")\n}\n\npub fn total(xs: &[i64]) -> i64 {\n    xs.iter().sum()\n}\n\n#[cfg(test)]\nmod tests {\n    use super::*;\n\n    #[test]\n    fn slugs() {\n        assert_eq!(slug(\"a b\"), \"a-b\");\n    }\n\n    #[test]\n    fn totals() {\n        assert_eq!(total(&[1, 2]), 3);\n    }\n}\n";
+    let files = [MANIFEST, ("src/lib.rs", "pub mod text;\n"), ("src/text.rs", code)];
+    let owned = code.replace("s: &str", "s: String").replace("slug(\"a b\")", "slug(\"a b\".to_owned())");
+    let task = "slug should take a String instead of &str";
+    world(&files, "unit_test", &[("src/text.rs", &owned)]).agent(task).expect(0);
+    let slipped = owned.replace("sum()", "sum::<i64>() + 1").replace("[1, 2]), 3", "[1, 2]), 4");
+    refused(&world(&files, "unit_test", &[("src/text.rs", &slipped)]), task, "totals");
+}

@@ -223,12 +223,8 @@ impl Plugin for Python {
         structure::tests_as_before(touch)
     }
 
-    fn is_about(&self, touch: &Touch<'_>, file: &RelPath, test: &str) -> bool {
-        structure::is_about(touch, file, test)
-    }
-
-    fn is_unchanged(&self, touch: &Touch<'_>, file: &RelPath, test: &str) -> bool {
-        structure::is_unchanged(touch, file, test)
+    fn test_text(&self, files: &dyn Files, file: &RelPath, test: &str) -> Option<String> {
+        structure::test_text(files, file, test)
     }
 
     fn environment_fault(&self, reading: &Reading, files: &dyn Files) -> Option<String> {

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::plugin::{Files, Touch, Was};
 use crate::shared::asked::asks_for;
-use crate::shared::before::{Telling, as_before, has_same_text, names_subject};
+use crate::shared::before::{Telling, as_before, text_of};
 use crate::shared::examples::{self, Example};
 use crate::shared::stubs::new_stubs;
 use crate::shared::toml;
@@ -110,14 +110,9 @@ pub(crate) fn tests_as_before(touch: &Touch<'_>) -> BTreeMap<RelPath, Was> {
     as_before(touch, &Telling { source: "py", is_test: &is_test, inside: &|_| None, parts: &parts })
 }
 
-/// Whether the task is about what an existing test tests.
-pub(crate) fn is_about(touch: &Touch<'_>, file: &RelPath, test: &str) -> bool {
-    names_subject(touch.task, test, &found(touch.base, file).tests)
-}
-
-/// Whether an existing test has the same text in the candidate.
-pub(crate) fn is_unchanged(touch: &Touch<'_>, file: &RelPath, test: &str) -> bool {
-    has_same_text(test, &found(touch.base, file).tests, &found(touch.candidate, file).tests)
+/// The tokens of the test that a runner calls so, where this file holds it.
+pub(crate) fn test_text(files: &dyn Files, file: &RelPath, test: &str) -> Option<String> {
+    text_of(test, &found(files, file).tests)
 }
 
 /// The examples that pytest tries out, in all changed files. Test files are compared as a whole.

@@ -180,12 +180,8 @@ impl Plugin for Rust {
         structure::tests_as_before(touch)
     }
 
-    fn is_about(&self, touch: &Touch<'_>, file: &RelPath, test: &str) -> bool {
-        structure::is_about(touch, file, test)
-    }
-
-    fn is_unchanged(&self, touch: &Touch<'_>, file: &RelPath, test: &str) -> bool {
-        structure::is_unchanged(touch, file, test)
+    fn test_text(&self, files: &dyn Files, file: &RelPath, test: &str) -> Option<String> {
+        structure::test_text(files, file, test)
     }
 
     fn environment_fault(&self, reading: &Reading, _files: &dyn Files) -> Option<String> {

@@ -10,7 +10,7 @@ use super::items::{self, Found};
 use super::stubs;
 use super::{conditional, docs, guard, is_test_material, macros, manifest, old_tests};
 use crate::plugin::{Files, Touch, Was};
-use crate::shared::before::{Telling, as_before, has_same_text, names_subject};
+use crate::shared::before::{Telling, as_before, text_of};
 use crate::shared::examples;
 use crate::shared::stubs::new_stubs;
 use crate::shared::touch::{
@@ -84,14 +84,9 @@ pub(crate) fn tests_as_before(touch: &Touch<'_>) -> BTreeMap<RelPath, Was> {
     as_before(touch, &telling)
 }
 
-/// Whether the task is about what an existing test tests.
-pub(crate) fn is_about(touch: &Touch<'_>, file: &RelPath, test: &str) -> bool {
-    names_subject(touch.task, test, &found(touch.base, file).tests)
-}
-
-/// Whether an existing test has the same text in the candidate.
-pub(crate) fn is_unchanged(touch: &Touch<'_>, file: &RelPath, test: &str) -> bool {
-    has_same_text(test, &found(touch.base, file).tests, &found(touch.candidate, file).tests)
+/// The tokens of the test that a runner calls so, where this file holds it.
+pub(crate) fn test_text(files: &dyn Files, file: &RelPath, test: &str) -> Option<String> {
+    text_of(test, &found(files, file).tests)
 }
 
 /// The examples that rustdoc tries out, in all changed sources.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::asked::forbidden;
 use super::clauses::clauses;
+use super::object::among;
 
 /// Words of a task that ask for something where they lead a clause: `add a function`, not `mend add`.
 const ASKING: &str = "add fix make change update remove rename write create use get set run test implement support \
@@ -15,21 +16,27 @@ const LEADS: &str = "and then to please also should must can could";
 /// Words that say nothing of what a test is about.
 const EMPTY: &str = "test tests testing assert asserts def function functions func method the and for with that this \
     into from not none true false self expected expect result results value values return returns fails fail \
-    passes pass case cases should must when where code file files new all any one two use using mut let assert_eq";
+    passes pass case cases should must when where code file files new all any one two use using mut let";
 
 /// Words that begin with as many letters alike are forms of one: `multiplies` and `multiplying`.
 const STEM: usize = 5;
 
 /// Whether a task speaks of something that a test names: in its own name, or in its tokens, which `\u{1}` parts.
-pub(crate) fn is_about(task: &str, name: &str, tokens: &str) -> bool {
+pub fn is_about(task: &str, name: &str, tokens: &str) -> bool {
     speaks_of(task, &of_test(name, tokens))
 }
 
+/// Whether a task speaks of one of these words, and not only to protect it: `… next to mul, which must stay as it is`.
 fn speaks_of(task: &str, words: &[String]) -> bool {
-    let spoken = of_task(task);
     let shared = |a: &str, b: &str| a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
     let same = |a: &str, b: &str| stem(a) == stem(b) || shared(a, b) >= STEM;
-    words.iter().any(|word| spoken.iter().any(|other| same(word, other)))
+    let named = |raw: &str| parts(raw).iter().any(|part| words.iter().any(|word| same(word, part)));
+    clauses(task).iter().any(|clause| {
+        subjects(clause).into_iter().filter(|(_, raw)| named(raw)).any(|(at, raw)| {
+            let (before, after) = (&clause[..at], &clause[at + raw.len()..]);
+            !forbidden(&before.to_lowercase(), &after.to_lowercase())
+        })
+    })
 }
 
 /// Whether a task speaks of something that a text named and does not name any more. What is new says nothing: whoever
@@ -51,24 +58,21 @@ fn stem(word: &str) -> &str {
     bare.filter(|bare| bare.len() >= 3).unwrap_or(word)
 }
 
-fn of_task(task: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    for clause in clauses(task) {
-        let mut leads = true;
-        let small = clause.to_lowercase();
-        for raw in clause.split_whitespace() {
-            let bare = raw.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
-            let asks = leads && among(ASKING, &bare) && !raw.contains(['`', '(', '"']);
-            leads = among(LEADS, &bare) || raw.ends_with([',', ':']);
-            // `… next to mul, which must stay as it is` is not about mul.
-            let at = small.find(&raw.to_lowercase()).unwrap_or_default();
-            let kept = forbidden(&small[..at], &small[at..]);
-            if !asks && !kept {
-                words.extend(parts(raw));
-            }
+/// The words of a clause with their places, those aside that ask for something.
+fn subjects(clause: &str) -> Vec<(usize, &str)> {
+    let mut found = Vec::new();
+    let (mut leads, mut at) = (true, 0);
+    for raw in clause.split_whitespace() {
+        at += clause[at..].find(raw).unwrap_or_default();
+        let bare = raw.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+        let asks = leads && among(ASKING, &bare) && !raw.contains(['`', '(', '"']);
+        leads = among(LEADS, &bare) || raw.ends_with([',', ':']);
+        if !asks {
+            found.push((at, raw));
         }
+        at += raw.len();
     }
-    words
+    found
 }
 
 /// The words of a test, those aside that only say where something comes from: `calc` in `calc.mul(2, 3)`.
@@ -100,10 +104,6 @@ fn parts(name: &str) -> Vec<String> {
     }
     words.retain(|word| word.len() >= 3 && !among(EMPTY, word) && !word.chars().all(|c| c.is_ascii_digit()));
     words
-}
-
-fn among(list: &str, word: &str) -> bool {
-    list.split_whitespace().any(|one| one == word)
 }
 
 #[cfg(test)]

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use perspt_core::path::RelPath;
 
-use super::about::is_about;
 use super::asked::names;
-use super::touch::{Test, TestItems};
+use super::touch::TestItems;
 use super::weigh::ends_with_name;
 use crate::plugin::{Touch, Was};
 
@@ -59,21 +58,8 @@ fn is_data_of_tests(touch: &Touch<'_>, path: &RelPath, telling: &Telling<'_>) ->
     by_tests
 }
 
-/// Whether a task names what a test tests.
-pub(crate) fn names_subject(task: &str, test: &str, items: &TestItems) -> bool {
+/// The tokens of the test that a runner calls so: its name ends with the test's path in the file.
+pub(crate) fn text_of(test: &str, items: &TestItems) -> Option<String> {
     let function = test.split('[').next().unwrap_or(test);
-    let last = function.rsplit("::").next().unwrap_or(function);
-    is_about(task, last, named(test, items).map_or("", |item| &item.tokens))
-}
-
-/// Whether a test has the same text before and after.
-pub(crate) fn has_same_text(test: &str, before: &TestItems, after: &TestItems) -> bool {
-    let tokens = |items: &TestItems| named(test, items).map(|item| item.tokens.clone());
-    tokens(before).is_some() && tokens(before) == tokens(after)
-}
-
-/// The test that a runner calls so: its name ends with the test's path in the file.
-fn named<'a>(test: &str, items: &'a TestItems) -> Option<&'a Test> {
-    let function = test.split('[').next().unwrap_or(test);
-    items.iter().find(|(path, _)| ends_with_name(function, path)).map(|(_, item)| item)
+    items.iter().find(|(path, _)| ends_with_name(function, path)).map(|(_, item)| item.tokens.clone())
 }

@@ -158,7 +158,7 @@ fn is_break(word: &str) -> bool {
 }
 
 /// Whether a word is one of a list that blanks part.
-fn among(list: &str, word: &str) -> bool {
+pub(super) fn among(list: &str, word: &str) -> bool {
     list.split(' ').any(|one| one == word)
 }
 
