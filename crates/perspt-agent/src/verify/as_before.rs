@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use perspt_core::effect::{Branch, TreeRef};
-use perspt_core::event::RunNote;
+use perspt_core::event::{MissingTool, RunNote};
 use perspt_core::judge::TEST_UNITS;
 use perspt_core::outcome::NodeEnd;
 use perspt_core::path::RelPath;
@@ -15,7 +15,7 @@ use perspt_core::stage::Root;
 use perspt_core::state::{Node, SessionState};
 use perspt_core::tree::{EntryKind, Tree};
 use perspt_lang::plugin::{Files, Plugin, Touch, Was};
-use perspt_lang::{asks_to_change, is_about, is_about_change};
+use perspt_lang::{asks_to_change, is_about, is_about_behaviour, is_about_change};
 use perspt_sandbox::Cancel;
 
 use crate::actor::{Actor, Halt};
@@ -31,8 +31,19 @@ pub(super) struct Green<'a> {
     pub files: &'a TreeFiles,
 }
 
+/// What the tests of before have against a candidate's code.
+#[derive(Default)]
+pub(super) struct Outvoted {
+    /// What they have against it.
+    pub residuals: Vec<Residual>,
+    /// What was run to find out.
+    pub runs: Vec<RunNote>,
+    /// What kept them from being run.
+    pub environment: Option<MissingTool>,
+}
+
 impl Actor {
-    /// What the tests of before have against the candidate's code, and what was run to find out.
+    /// What the tests of before have against the candidate's code.
     pub(super) async fn tests_as_before(
         &self,
         state: &SessionState,
@@ -40,9 +51,9 @@ impl Actor {
         (stage, root, plugin): (&StageId, &Root, &'static dyn Plugin),
         green: &Green<'_>,
         cancel: &Cancel,
-    ) -> Result<(Vec<Residual>, Vec<RunNote>), Halt> {
+    ) -> Result<Outvoted, Halt> {
         let Some((first, head)) = first_look(state, branch, green.before) else {
-            return Ok(Default::default());
+            return Ok(Outvoted::default());
         };
         let base = TreeFiles::new(self.tests_of_the_user(state, first, branch)?, self.sources());
         let task = state.meta.as_ref().map_or("", |meta| meta.task.as_str());
@@ -50,20 +61,25 @@ impl Actor {
         let touch = || Touch { base: &base, candidate: green.files, node: spec, task, authored };
         let was = plugin.tests_as_before(&touch());
         if was.is_empty() {
-            return Ok(Default::default());
+            return Ok(Outvoted::default());
         }
         let changed: BTreeSet<RelPath> = was.keys().cloned().collect();
         let (tree, sources) = with_tests(&touch(), was, self.sources());
         base.is_whole()?;
-        let mut runs = Vec::new();
+        let (mut runs, mut environment) = (Vec::new(), None);
         let old = if tree.id() == head.tree {
             head.clone()
         } else {
             let mut bench = self.bench().await?;
-            let old = self.take(state, &mut bench, &tree, sources, stage, root, cancel).await?;
+            let (laid, root) = ((&tree, &sources), (root, Some(plugin)));
+            let old;
+            (old, environment) = self.take_whole(state, &mut bench, laid, stage, root, cancel).await?;
             runs = std::mem::take(&mut bench.runs);
             old
         };
+        if environment.is_some() {
+            return Ok(Outvoted { runs, environment, ..Default::default() });
+        }
         let node_base = self.tree_of(branch.base)?;
         let changed_before = |file: &RelPath| {
             let (first, now) = (base.tree().entries.get(file), node_base.entries.get(file));
@@ -81,7 +97,12 @@ impl Actor {
             };
             let as_it_was =
                 || text(&base, test.name).is_some() && text(&base, test.name) == text(green.files, test.name);
-            let is_about = || about(test.name) || (test.over == Over::NotRun && as_it_was() && beside());
+            let is_about = || match test.over {
+                Over::Failed => {
+                    is_about_behaviour(task, test.name, &text(&base, test.name).unwrap_or_default())
+                }
+                Over::NotRun => about(test.name) || (as_it_was() && beside()),
+            };
             // What failed shows what is wrong, whatever the task is about.
             let may = test.end == TestEnd::Passed && is_about();
             // What an earlier node changed was excused there.
@@ -92,7 +113,7 @@ impl Actor {
         let home = |name: &str| changed.iter().find(|file| plugin.test_text(&base, file, name).is_some());
         let unmet = unmet(head, green, &old, &home).into_iter();
         let charged = unmet.filter(|test| !may_change(test)).map(|test| test.residual(&old));
-        Ok((charged.collect(), runs))
+        Ok(Outvoted { residuals: charged.collect(), runs, environment })
     }
 
     /// The tree that the session began with, and what the user changed of it since: files that differ from it now and

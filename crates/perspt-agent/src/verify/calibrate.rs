@@ -50,10 +50,9 @@ impl Actor {
         let mut seen = Vec::new();
         for plant in plants.iter().flatten() {
             let (planted, sources) = self.planted(&tree, plant);
-            let mut with =
-                self.take(state, &mut bench, &planted, sources.clone(), stage, &root, cancel).await?;
+            let mut with = self.take(state, &mut bench, (&planted, &sources), stage, &root, cancel).await?;
             if was_ended(&with).is_some_and(|odd| odd.class != HUNG) {
-                with = self.take(state, &mut bench, &planted, sources, stage, &root, cancel).await?;
+                with = self.take(state, &mut bench, (&planted, &sources), stage, &root, cancel).await?;
             }
             if let Some(odd) = was_ended(&with) {
                 let verdict =

@@ -47,17 +47,10 @@ impl Actor {
             self.structure(state, node, branch, stage, &files)?
         } else {
             let mut bench = self.bench().await?;
-            let mut reading =
-                self.take(state, &mut bench, &tree, self.sources(), stage, &root, cancel).await?;
-            if let (Some(odd), Some(plugin)) = (cut_short(&reading), plugin) {
-                let hung = odd.class == HUNG;
-                environment = self.changed_tool(state, &mut bench, plugin, cancel).await?;
-                // A working tool that something ended may have been ended by the machine, once.
-                if environment.is_none() && !hung {
-                    reading =
-                        self.take(state, &mut bench, &tree, self.sources(), stage, &root, cancel).await?;
-                }
-            }
+            let laid = (&tree, &self.sources());
+            let reading;
+            (reading, environment) =
+                self.take_whole(state, &mut bench, laid, stage, (&root, plugin), cancel).await?;
             runs = std::mem::take(&mut bench.runs);
             reading
         };
@@ -107,9 +100,10 @@ impl Actor {
         {
             let green = Green { reading: &reading, before: &before, files: &files };
             let at = (stage, &root, plugin);
-            let (found, more) = self.tests_as_before(state, (node, branch), at, &green, cancel).await?;
-            reading.residuals.extend(found);
-            runs.extend(more);
+            let outvoted = self.tests_as_before(state, (node, branch), at, &green, cancel).await?;
+            reading.residuals.extend(outvoted.residuals);
+            runs.extend(outvoted.runs);
+            environment = outvoted.environment;
         }
         if let Some(fault) = environment.as_ref().filter(|_| node.is_some()) {
             // What a broken tool says is nobody's finding.
@@ -120,14 +114,33 @@ impl Actor {
         Ok(Ended::Measured { reading: ReadingSummary::of(&reading, blob), environment, runs })
     }
 
+    /// Runs one stage on a tree and reads it, once more where a working tool was ended by something else. What is
+    /// wrong with the tool comes along.
+    pub(super) async fn take_whole(
+        &self,
+        state: &SessionState,
+        bench: &mut Bench<'_>,
+        laid: (&Tree, &Sources),
+        stage: &StageId,
+        (root, plugin): (&Root, Option<&'static dyn Plugin>),
+        cancel: &Cancel,
+    ) -> Result<(Reading, Option<MissingTool>), Halt> {
+        let reading = self.take(state, bench, laid, stage, root, cancel).await?;
+        let (Some(odd), Some(plugin)) = (cut_short(&reading), plugin) else { return Ok((reading, None)) };
+        let hung = odd.class == HUNG;
+        let fault = self.changed_tool(state, bench, plugin, cancel).await?;
+        if fault.is_some() || hung {
+            return Ok((reading, fault));
+        }
+        Ok((self.take(state, bench, laid, stage, root, cancel).await?, None))
+    }
+
     /// Runs one stage on a tree and reads it, with nothing held against it yet.
-    #[allow(clippy::too_many_arguments)]
     pub(super) async fn take(
         &self,
         state: &SessionState,
         bench: &mut Bench<'_>,
-        tree: &Tree,
-        sources: Sources,
+        (tree, sources): (&Tree, &Sources),
         stage: &StageId,
         root: &Root,
         cancel: &Cancel,
@@ -157,13 +170,13 @@ impl Actor {
                 return Ok(unavailable(stage.kind.as_str(), "nothing runs this stage".to_owned()));
             }
         };
-        bench.lay(tree, &sources)?;
+        bench.lay(tree, sources)?;
         if let Some(link) = self.leads_back(bench, tree) {
             let why = format!("`{link}` leads back into the original tree, which is not what is measured");
             return Ok(unavailable(&description.tool, why));
         }
         let timeout = Duration::from_millis(state.settings().stage_timeout_ms);
-        let run = Run { tree, sources: &sources, stage: &description, timeout };
+        let run = Run { tree, sources, stage: &description, timeout };
         let (outputs, drift) = run_steps(bench, plugin, &run, cancel).await?;
         let seen_as = bench.seen_as().to_string_lossy().into_owned();
         let context = ReadContext { tree: tree.id(), root, seen_as: &seen_as, files: &files };

@@ -41,6 +41,24 @@ fn unless(world: &mut World, language: Language, word: &str, then: &str) {
     script(&folder, name, &body);
 }
 
+/// Ends the first run of pytest over a tree of which this holds.
+fn end_the_first(world: &mut World, holds: &str) {
+    // Nothing that a confined process could write tells the first from the others.
+    let pipe = world.base().join("first");
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0)
+        .unwrap();
+    let then =
+        format!("if {holds}; then read word < '{}'; [ $word = end ] && kill -9 $$; fi", pipe.display());
+    unless(world, Language::Python, "--collect-only", &then);
+    std::thread::spawn(move || {
+        // Opening waits for a reader; one that is gone before it has read everything is no matter.
+        let mut words = std::iter::once("end\n").chain(std::iter::repeat("go\n"));
+        while let Ok(mut reader) = fs::OpenOptions::new().write(true).open(&pipe) {
+            let _ = reader.write_all(words.next().unwrap_or_default().as_bytes());
+        }
+    });
+}
+
 #[test]
 fn a_baseline_whose_tests_cannot_be_listed_is_none() {
     for (language, word) in [(Language::Rust, "--list"), (Language::Python, "--collect-only")] {
@@ -68,20 +86,31 @@ fn a_baseline_that_the_machine_ends_once_is_taken_again_and_still_knows_every_te
     world = world.serve(move |ask: &perspt_testkit::server::Ask| {
         if crate::support::intent(ask).starts_with("architect") { plan() } else { wrong.clone() }
     });
-    // Whoever comes first is ended; nothing that a confined process could write tells the first from the others.
-    let pipe = world.base().join("first");
-    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0)
-        .unwrap();
-    let then = format!("read word < '{}'; [ $word = end ] && kill -9 $$", pipe.display());
-    unless(&mut world, Language::Python, "--collect-only", &then);
-    std::thread::spawn(move || {
-        // Opening waits for a reader; one that is gone before it has read everything is no matter.
-        let mut words = std::iter::once("end\n").chain(std::iter::repeat("go\n"));
-        while let Ok(mut reader) = fs::OpenOptions::new().write(true).open(&pipe) {
-            let _ = reader.write_all(words.next().unwrap_or_default().as_bytes());
+    end_the_first(&mut world, "true");
+    world.agent(task).expect(4).says("BASELINE pytest=2-passed").never_says("COMMIT");
+}
+
+#[test]
+fn old_tests_that_the_machine_ends_once_are_run_again_and_blame_nobody() {
+    let mut world = World::of(Language::Python);
+    let tests = format!(
+        "{}\n\ndef test_mul():\n    from calc import mul\n\n    assert mul(2, 3) == 6\n",
+        world.read("tests/test_calc.py")
+    );
+    let code = format!("{}\n\ndef mul(a, b):\n    return a * b\n", world.read("calc/__init__.py"));
+    let files = ["calc/__init__.py", "tests/test_calc.py"];
+    let answer = bundle(&[write(files[0], &code), write(files[1], &tests)]);
+    world = world.serve(move |ask: &perspt_testkit::server::Ask| {
+        if crate::support::intent(ask).starts_with("architect") {
+            plan_of(&files, "unit_test")
+        } else {
+            answer.clone()
         }
     });
-    world.agent(task).expect(4).says("BASELINE pytest=2-passed").never_says("COMMIT");
+    // The new code under the tests as they were.
+    end_the_first(&mut world, "grep -q mul calc/__init__.py && ! grep -q mul tests/test_calc.py");
+    world.agent("add a mul function, with a test").expect(0);
+    assert_eq!(world.server().asks(), 2);
 }
 
 #[test]

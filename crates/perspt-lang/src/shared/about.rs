@@ -10,6 +10,33 @@ use super::object::among;
 const ASKING: &str = "add fix make change update remove rename write create use get set run test implement support \
     handle return raise let allow extend improve refactor replace move delete mend repair introduce give";
 
+/// Verbs whose work changes nothing of what code does, where they lead a clause.
+const KEEPING: &str = "refactor restructure reorganise reorganize optimise optimize speed simplify clean tidy extract \
+    reformat document";
+
+/// Beginnings of words for what code does: what stays the same where a clause says so of one of them.
+const DOES: [&str; 8] =
+    ["what ", "behavio", "result", "output", "semantic", "functionality", "return", "answer"];
+
+/// Words before what is not to change.
+const WITHOUT: [&str; 3] = ["without changing ", "without altering ", "without affecting "];
+
+/// Words that say of what code does that it stays.
+const SAME: [&str; 9] = [
+    "unchanged",
+    "as before",
+    "stay the same",
+    "stays the same",
+    "remain the same",
+    "remains the same",
+    "must not change",
+    "should not change",
+    "same behavio",
+];
+
+/// Words for all but what a task is about.
+const ELSEWHERE: &str = "other others rest else elsewhere otherwise";
+
 /// Words after which such a word leads.
 const LEADS: &str = "and then to please also should must can could";
 
@@ -23,18 +50,50 @@ const STEM: usize = 5;
 
 /// Whether a task speaks of something that a test names: in its own name, or in its tokens, which `\u{1}` parts.
 pub fn is_about(task: &str, name: &str, tokens: &str) -> bool {
-    speaks_of(task, &of_test(name, tokens))
+    speaks_of(&clauses(task), &of_test(name, tokens))
 }
 
-/// Whether a task speaks of one of these words, and not only to protect it: `… next to mul, which must stay as it is`.
-fn speaks_of(task: &str, words: &[String]) -> bool {
+/// Whether a task speaks so of something that a test names that it may do something else: not to make it faster, and
+/// not where what the code does is to stay the same.
+pub fn is_about_behaviour(task: &str, name: &str, tokens: &str) -> bool {
+    let clauses = clauses(task);
+    if clauses.iter().any(|clause| keeps_behaviour(&clause.to_lowercase())) {
+        return false;
+    }
+    let open: Vec<String> = clauses.into_iter().filter(|clause| !leads_with_keeping(clause)).collect();
+    speaks_of(&open, &of_test(name, tokens))
+}
+
+/// Whether a clause asks for work that changes nothing of what code does.
+fn leads_with_keeping(clause: &str) -> bool {
+    let clause = clause.to_lowercase();
+    let words = clause.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let mut words = words.skip_while(|word| among(LEADS, word));
+    let first = words.next().unwrap_or_default();
+    among(KEEPING, first) || (first == "make" && words.any(|word| word == "faster"))
+}
+
+/// Whether a clause says that what code does stays the same: `without changing what it returns`. What else it does may
+/// stay the same where something of it changes.
+fn keeps_behaviour(clause: &str) -> bool {
+    let does = |text: &str| DOES.iter().any(|stem| text.contains(stem));
+    let without = WITHOUT.iter().any(|lead| clause.split_once(lead).is_some_and(|(_, rest)| does(rest)));
+    let stays = does(clause) && SAME.iter().any(|words| clause.contains(words));
+    let elsewhere = clause.split(|c: char| !c.is_alphanumeric()).any(|word| among(ELSEWHERE, word));
+    (without || stays) && !elsewhere
+}
+
+/// Whether clauses speak of one of these words, and not only to protect it: `… next to mul, which must stay as it is`.
+fn speaks_of(clauses: &[String], words: &[String]) -> bool {
     let shared = |a: &str, b: &str| a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
     let same = |a: &str, b: &str| stem(a) == stem(b) || shared(a, b) >= STEM;
     let named = |raw: &str| parts(raw).iter().any(|part| words.iter().any(|word| same(word, part)));
-    clauses(task).iter().any(|clause| {
+    clauses.iter().any(|clause| {
         subjects(clause).into_iter().filter(|(_, raw)| named(raw)).any(|(at, raw)| {
-            let (before, after) = (&clause[..at], &clause[at + raw.len()..]);
-            !forbidden(&before.to_lowercase(), &after.to_lowercase())
+            let (before, after) = (clause[..at].to_lowercase(), clause[at + raw.len()..].to_lowercase());
+            // What something else comes instead of is what is changed.
+            let before = before.replace("instead of", "").replace("rather than", "");
+            !forbidden(&before, &after)
         })
     })
 }
@@ -48,7 +107,7 @@ pub fn is_about_change(task: &str, before: &str, after: &str) -> bool {
     };
     let (before, after) = (words(before), words(after));
     let gone: Vec<String> = before.difference(&after).cloned().collect();
-    speaks_of(task, &gone)
+    speaks_of(&clauses(task), &gone)
 }
 
 /// A word without the ending of its form.
@@ -75,12 +134,14 @@ fn subjects(clause: &str) -> Vec<(usize, &str)> {
     found
 }
 
-/// The words of a test, those aside that only say where something comes from: `calc` in `calc.mul(2, 3)`.
+/// The words of a test, those aside that only say where something comes from: `calc` in `calc.mul(2, 3)`. A type says
+/// what it is: `Error::Bad`.
 fn of_test(name: &str, tokens: &str) -> Vec<String> {
     let tokens: Vec<&str> = tokens.split(['\u{1}', '\u{2}']).collect();
     // Texts count too: they name files, fields and messages.
     let is_name = |token: &str| token.starts_with(|c: char| "_\"'".contains(c) || c.is_alphabetic());
-    let leads_on = |at: usize| matches!(tokens.get(at + 1), Some(&("." | ":")));
+    let is_type = |token: &str| token.starts_with(char::is_uppercase);
+    let leads_on = |at: usize| matches!(tokens.get(at + 1), Some(&("." | ":"))) && !is_type(tokens[at]);
     let places = (0..tokens.len()).filter(|at| is_name(tokens[*at]));
     let (qualifiers, named): (Vec<usize>, Vec<usize>) = places.partition(|at| leads_on(*at));
     let qualifiers: Vec<String> = qualifiers.into_iter().flat_map(|at| parts(tokens[at])).collect();
@@ -108,7 +169,7 @@ fn parts(name: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_about, is_about_change};
+    use super::{is_about, is_about_behaviour, is_about_change};
 
     fn tokens(text: &str) -> String {
         text.split(' ').collect::<Vec<_>>().join("\u{1}")
@@ -130,6 +191,31 @@ mod tests {
             &tokens("read ( \"golden/report.txt\" )")
         ));
         assert!(is_about("let parseUrl take a port", "t", &tokens("assert parse_url ( x )")));
+        assert!(is_about("greet with \"Hi\" instead of \"Hello\"", "t", &tokens("== \"Hello\"")));
+        assert!(is_about("errors should carry the input", "t", &tokens("Err ( Error : : Bad )")));
+    }
+
+    #[test]
+    fn a_task_that_lets_behaviour_be_is_about_none() {
+        let of_total = |task: &str| is_about_behaviour(task, "test_total", "");
+        for task in [
+            "speed up total without changing what it returns",
+            "please refactor total",
+            "make total faster",
+            "let total take an iterator; its behaviour must stay the same",
+            "Optimize total. The results should not change.",
+        ] {
+            assert!(is_about(task, "test_total", "") && !of_total(task), "{task}");
+        }
+        for task in [
+            "total should skip zeros",
+            "total should skip zeros, all other behaviour stays the same",
+            "make total skip zeros",
+            "total returns the wrong result for zeros",
+            "refactor the loop, and then let total skip zeros",
+        ] {
+            assert!(of_total(task), "{task}");
+        }
     }
 
     #[test]
