@@ -1,6 +1,6 @@
 //! Test items of a Rust file: functions that are tests, and items that exist only under `cfg(test)`.
-//! Found by tokens, so a file that does not parse still has them. Tests made by other macros are not
-//! seen here; their results are.
+//! Found by tokens, so a file that does not parse still has them. Macros that make tests are guarded as tests are; of what
+//! they make only the results are seen.
 
 use super::guard::Guarded;
 use super::lexer::{Kind, Token, lex};
@@ -81,7 +81,7 @@ fn outer(text: &str, tokens: &[Token<'_>], prefix: &str, found: &mut Vec<Outer>)
         let (keyword, name) = named(body);
         let path = joined(prefix, name);
         let open = body.iter().position(|token| token.text == "{");
-        if is_test || (keyword == "macro" && TEST_MACROS.contains(&name)) {
+        if is_test || (keyword == "macro" && TEST_MACROS.contains(&name)) || makes_tests(keyword, body) {
             let (first, last) = (&tokens[start], &tokens[end - 1]);
             let key = if keyword == "fn" || keyword == "mod" { path } else { format!("{keyword} {path}") };
             found.push(Outer { key, range: offset(first)..offset(last) + last.text.len() });
@@ -146,7 +146,7 @@ fn item<'a>(
     let guard = if only_in_tests { Guard::Inside } else { guard };
     let open = body.iter().position(|token| token.text == "{");
     let looked_into = keyword == "mod" && path.matches("::").count() < DEEPEST;
-    if guard == Guard::Inside || is_test {
+    if guard == Guard::Inside || is_test || makes_tests(keyword, body) {
         let head = open.filter(|_| looked_into).map(|open| whole.len() - body.len() + head_end(body, open));
         let tokens = &whole[..head.unwrap_or(whole.len())];
         found.guarded.push(Guarded::of(tokens, (keyword, name), prefix));
@@ -164,6 +164,15 @@ fn item<'a>(
             }
         }
     }
+}
+
+/// Whether an item is a macro that tests are made by.
+fn makes_tests(keyword: &str, body: &[Token<'_>]) -> bool {
+    let is_test = |at: usize| {
+        attribute(body, at)
+            .is_some_and(|(attribute, _, _)| is_cfg_test(&attribute) || is_test_attribute(attribute.last))
+    };
+    keyword == "macro_rules" && (0..body.len()).any(is_test)
 }
 
 /// One past the head of a module with a body: its brace, and the attributes it carries inside.

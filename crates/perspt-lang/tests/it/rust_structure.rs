@@ -51,6 +51,19 @@ fn a_code_node_may_write_beside_tests_and_lay_them_out_anew() {
 }
 
 #[test]
+fn a_macro_that_makes_tests_is_as_good_as_a_test() {
+    let tests = "macro_rules! case {\n    ($n:ident, $v:expr) => {\n        #[test]\n        fn $n() { assert_eq!(add(1, 1), $v); }\n    };\n}\n";
+    let with = base().with("src/checks.rs", tests);
+    let gutted = tests.replace("assert_eq!(add(1, 1), $v);", "let _ = $v;");
+    let charge = |text: &str| {
+        let after = with.with("src/checks.rs", text);
+        charged(&touched(rust(), &with, &after, &node(TaskType::Code, &["src/checks.rs"]), "add a feature"))
+    };
+    assert_eq!(charge(&gutted), ["test-changed src/checks.rs"]);
+    assert_eq!(charge(&format!("{tests}\npub fn more() {{}}\n")), NONE);
+}
+
+#[test]
 fn a_code_node_may_not_change_or_delete_existing_tests() {
     let changed = LIB.replace("add(1, 1), 2", "add(1, 1), 3");
     assert_eq!(after(TaskType::Code, "src/lib.rs", &changed), ["test-changed src/lib.rs"]);
