@@ -80,6 +80,30 @@ fn a_build_script_that_does_not_say_what_it_reads_is_no_obstacle_where_there_is_
     world.agent("add a mul function").expect(0).says("COMMIT node=mul");
 }
 
+/// A project with something to fetch, and a folder of cargo's own. Nothing is asked of the network: the dependency has
+/// no source that could be reached.
+fn with_a_dependency() -> (World, std::path::PathBuf) {
+    let mut world = world(Language::Rust);
+    let cache = world.base().join("cargo");
+    world.set("CARGO_HOME", &cache.to_string_lossy());
+    let manifest = std::fs::read_to_string(world.ws().join("Cargo.toml")).unwrap();
+    let dependency = "[dependencies]\nx = { git = \"file:///nonexistent\" }\n";
+    world.write("Cargo.toml", &format!("{manifest}{dependency}"));
+    (world, cache)
+}
+
+#[test]
+fn a_fetch_writes_packages_and_nothing_beside_them() {
+    let (mut world, cache) = with_a_dependency();
+    let path = world.get("PATH");
+    let writes = "#!/bin/sh\ncase \"$*\" in *fetch*) : > \"$CARGO_HOME/registry/ran\"; : > \"$CARGO_HOME/credentials.toml\";; esac\n";
+    program(&world, "cargo", &format!("{writes}PATH='{path}' exec cargo \"$@\"\n"));
+    first_on_path(&mut world);
+    world.agent("add a mul function");
+    assert!(cache.join("registry/ran").exists(), "the fetch ran");
+    assert!(!cache.join("credentials.toml").exists(), "it reached what is the user's");
+}
+
 #[test]
 fn nothing_of_the_repository_runs_while_there_is_a_network() {
     let wrapper = |ws: &str| format!("[build]\nrustc-wrapper = \"{ws}/tools/bin/cargo\"\n");
@@ -100,13 +124,7 @@ fn nothing_of_the_repository_runs_while_there_is_a_network() {
         },
     ];
     for bring in brings {
-        let mut world = world(Language::Rust);
-        let cache = world.base().join("cargo");
-        world.set("CARGO_HOME", &cache.to_string_lossy());
-        // Nothing is asked of the network: this dependency has no source that could be reached.
-        let manifest = std::fs::read_to_string(world.ws().join("Cargo.toml")).unwrap();
-        let dependency = "[dependencies]\nx = { git = \"file:///nonexistent\" }\n";
-        world.write("Cargo.toml", &format!("{manifest}{dependency}"));
+        let (world, cache) = with_a_dependency();
         // Only the fetch may write there.
         world.write("tools/bin/cargo", "#!/bin/sh\n: > \"$CARGO_HOME/registry/ran\"\nexec \"$@\"\n");
         let program = world.ws().join("tools/bin/cargo");

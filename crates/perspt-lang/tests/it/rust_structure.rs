@@ -275,6 +275,7 @@ fn a_manifest_is_compared_by_what_it_says() {
     for rule in [
         "[profile.test]\noverflow-checks = false\n",
         "[workspace]\nexclude = [\"x\"]\n",
+        "[workspace]\ndefault-members = [\".\"]\n",
         "[patch.x]\ny = { path = \"z\" }\n",
     ] {
         assert_eq!(manifest(&format!("{MANIFEST}{rule}")), ["evidence-rules-changed Cargo.toml"], "{rule}");
