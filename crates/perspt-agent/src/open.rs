@@ -68,11 +68,11 @@ pub fn resume(
     Ok(log.opened(workspace, lease))
 }
 
-/// Ends a session whose process is gone: abort from another terminal when nobody is there to read it.
+/// Ends a session for good whose process is gone or that could be resumed: abort from another terminal when nobody is there to read it.
 pub fn abort_dead(home: &Home, id: &SessionId, at: Millis, by: &str) -> Result<SessionState, AgentError> {
     let mut unseen = Unseen;
     let (mut log, _, _lease) = take_up(home, id, at, &mut unseen)?;
-    if log.state.end.is_some() {
+    if log.state.end.as_ref().is_some_and(|end| !end.reason.is_resumable()) {
         return Ok(log.state);
     }
     for event in lost(&log.state) {

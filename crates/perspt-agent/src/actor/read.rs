@@ -201,7 +201,8 @@ impl Actor {
         Ok(changes)
     }
 
-    fn keep_before(
+    /// Keeps what a file was before a change.
+    pub(crate) fn keep_before(
         &self,
         sources: &crate::files::Sources,
         path: &RelPath,

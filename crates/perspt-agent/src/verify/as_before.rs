@@ -15,7 +15,7 @@ use perspt_core::stage::Root;
 use perspt_core::state::{Node, SessionState};
 use perspt_core::tree::{EntryKind, Tree};
 use perspt_lang::plugin::{Files, Plugin, Touch, Was};
-use perspt_lang::{asks_to_change, is_about, is_about_behaviour, is_about_change};
+use perspt_lang::{asks_to_change, is_about, is_about_behaviour, is_about_change, is_about_each_line};
 use perspt_sandbox::Cancel;
 
 use crate::actor::{Actor, Halt};
@@ -65,6 +65,7 @@ impl Actor {
         }
         let changed: BTreeSet<RelPath> = was.keys().cloned().collect();
         let (tree, sources) = with_tests(&touch(), was, self.sources());
+        let code = TreeFiles::new(tree.clone(), sources.clone());
         base.is_whole()?;
         let (mut runs, mut environment) = (Vec::new(), None);
         let old = if tree.id() == head.tree {
@@ -85,21 +86,28 @@ impl Actor {
             let (first, now) = (base.tree().entries.get(file), node_base.entries.get(file));
             first != now
         };
+        let whole = |files: &TreeFiles, path: &RelPath| files.text(path).unwrap_or_default();
+        // A test may reach what the task names through something else.
+        let code_as_asked =
+            base.tree().changes_to(code.tree()).iter().all(|change| {
+                is_about_each_line(task, &whole(&base, &change.path), &whole(&code, &change.path))
+            });
         let may_change = |test: &Demand<'_>| {
             let (function, file) = (test.function(), test.file.name());
             let text = |files: &TreeFiles, name: &str| plugin.test_text(files, &test.file, name);
             let about = |name: &str| is_about(task, name, &text(&base, name).unwrap_or_default());
             // Another test of its file, or what they import, may be why it cannot be built.
             let beside = || {
-                let whole = |files: &TreeFiles| files.text(&test.file).unwrap_or_default();
+                let (before, after) = (whole(&base, &test.file), whole(green.files, &test.file));
                 let mut others = names_of(head).filter(|other| text(&base, other).is_some());
-                others.any(about) || is_about_change(task, &whole(&base), &whole(green.files))
+                others.any(about) || is_about_change(task, &before, &after)
             };
             let as_it_was =
                 || text(&base, test.name).is_some() && text(&base, test.name) == text(green.files, test.name);
             let is_about = || match test.over {
                 Over::Failed => {
                     is_about_behaviour(task, test.name, &text(&base, test.name).unwrap_or_default())
+                        || code_as_asked
                 }
                 Over::NotRun => about(test.name) || (as_it_was() && beside()),
             };

@@ -36,7 +36,7 @@ impl Actor {
             let timeout = Duration::from_millis(state.settings().stage_timeout_ms);
             // A lock file that cannot be settled shows as the build stage's own error.
             bench.run("prepare", &step, timeout, cancel).await?;
-            self.take_lockfiles(&mut bench, &mut tree)?;
+            self.take_lockfiles(&mut bench, &base_tree, &mut tree)?;
         }
         let changes = base_tree.changes_to(&tree);
         let branch = Branch { base, changes: Some(self.keep(&changes)?), tree: tree.id() };
@@ -54,11 +54,14 @@ impl Actor {
     }
 
     /// Lock files the tree already has and the tool rewrote belong to the candidate; others stay behind.
-    fn take_lockfiles(&self, bench: &mut Bench<'_>, tree: &mut Tree) -> Result<(), Halt> {
+    fn take_lockfiles(&self, bench: &mut Bench<'_>, base: &Tree, tree: &mut Tree) -> Result<(), Halt> {
         let drift = bench.recheck()?;
         for path in drift.changed {
             let is_lock = self.parts.plugins.iter().any(|plugin| plugin.is_lockfile(&path));
             let Some(bytes) = bench.read_in_tree(&path).filter(|_| is_lock) else { continue };
+            if let Some(before) = base.entries.get(&path) {
+                self.keep_before(&self.sources(), &path, before)?;
+            }
             let id = self.parts.blobs.put(&bytes)?;
             tree.entries.insert(path, Entry { kind: EntryKind::File, hash: id.0, size: bytes.len() as u64 });
         }

@@ -66,9 +66,7 @@ impl Actor {
                 let changed = self.changed_tests(state, node, branch, stage, &files)?;
                 rewrote
                     .extend(changed.iter().filter_map(|one| Some((one.file.clone()?, one.symbol.clone()?))));
-                if !self.touches_code(branch, stage)? {
-                    tests_do_something(&mut reading, &before, &changed);
-                }
+                tests_do_something(&mut reading, &before, &changed);
                 let task = state.meta.as_ref().map_or("", |meta| meta.task.as_str());
                 reading.residuals.extend(rewritten(&reading.tool, &before, &changed, task));
             }
@@ -230,15 +228,6 @@ impl Actor {
             why: format!("`{path}` is needed, and your ignore rules keep it out of what is measured"),
             install: format!("let the ignore rules have it (`!{path}`), or commit what it is made from"),
         })
-    }
-
-    /// Whether the candidate changes code that is no test.
-    fn touches_code(&self, branch: &Branch, stage: &StageId) -> Result<bool, Halt> {
-        let Some(plugin) = self.plugin(&stage.plugin) else { return Ok(false) };
-        let among_tests = |path: &RelPath| path.parts().any(|part| matches!(part, "tests" | "test"));
-        let is_code =
-            |path: &RelPath| plugin.is_source(path) && !plugin.is_test_file(path) && !among_tests(path);
-        Ok(self.changes_of(branch)?.iter().any(|change| is_code(&change.path)))
     }
 
     /// Existing tests that the candidate changed, as its plugin tells them.

@@ -126,6 +126,23 @@ fn abort_of_a_dead_session_ends_it_and_unlocks_the_workspace() {
 }
 
 #[test]
+fn abort_of_a_paused_session_ends_it_for_good() {
+    let (world, gate) = held();
+    let before = world.files();
+    let running = world.spawn(&["agent", "-y", "add a mul function"]);
+    gate.arrivals().wait(1);
+    running.signal(Signal::INT);
+    wait_for(&world, "pause_asked");
+    gate.open();
+    running.wait().expect(130).says("status=paused");
+    world.perspt(&["abort"]).expect(0).says("was aborted (aborted)");
+    world.perspt(&["status"]).expect(0).says("aborted");
+    world.perspt(&["resume"]).expect(130).says("already_ended=true");
+    world.perspt(&["ledger", "--verify"]).expect(0);
+    assert_eq!(world.files(), before);
+}
+
+#[test]
 fn abort_says_what_it_finished_of_a_publication_that_a_kill_interrupted() {
     let world = World::of(L).serve(planned(L, |_| solution(L)));
     world.agent("add a mul function").expect(0);

@@ -102,6 +102,30 @@ fn a_task_that_names_what_a_test_tests_may_make_it_demand_something_else() {
 }
 
 #[test]
+fn a_test_that_reaches_what_the_task_names_through_something_else_may_change_with_it() {
+    let files = [
+        ("limits.py", "MAX_RETRIES = 3\nTIMEOUT = 10\n"),
+        (
+            "client.py",
+            "from limits import MAX_RETRIES\n\n\ndef rounds():\n    return list(range(MAX_RETRIES))\n",
+        ),
+        (
+            "tests/test_client.py",
+            "from client import rounds\n\n\ndef test_rounds():\n    assert rounds() == [0, 1, 2]\n",
+        ),
+    ];
+    let longer = files[2].1.replace("[0, 1, 2]", "[0, 1, 2, 3, 4]");
+    let limits = files[0].1.replace("= 3", "= 5");
+    let answer = [("limits.py", limits.as_str()), ("tests/test_client.py", longer.as_str())];
+    world(&files, "unit_test", &answer).agent("raise MAX_RETRIES to 5").expect(0);
+    // Only where nothing else of the code changes.
+    let client = files[1].1.replace("range(MAX_RETRIES)", "range(3, 3 + MAX_RETRIES)");
+    let other = longer.replace("[0, 1, 2, 3, 4]", "[3, 4, 5, 6, 7]");
+    let answer = [answer[0], ("client.py", client.as_str()), ("tests/test_client.py", other.as_str())];
+    refused(&world(&files, "unit_test", &answer), "raise MAX_RETRIES to 5", "test_rounds");
+}
+
+#[test]
 fn a_task_that_lets_behaviour_be_turns_no_test_round() {
     let code = GOOD.replace("a * b", "a * b + 1");
     let answer = [("calc.py", code.as_str()), ("tests/test_calc.py", &GUARD.replace("== 6", "== 7"))];

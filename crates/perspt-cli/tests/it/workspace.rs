@@ -3,7 +3,7 @@
 use perspt_testkit::server::{Ask, Gate, Point, Reply};
 use serde_json::json;
 
-use crate::support::{Language, World, bundle, planned, solution, write};
+use crate::support::{Language, World, bundle, intent, plan_of, planned, solution, write};
 
 const L: Language = Language::Python;
 
@@ -21,6 +21,24 @@ fn uncommitted_edits_are_part_of_the_base_and_survive() {
     assert_eq!(world.read("notes.txt"), "mine, not committed\n");
     assert!(world.read("tests/test_calc.py").contains("add(0, 0)"));
     assert_eq!(std::fs::read(world.ws().join(".git/index")).unwrap(), index, "git is not written to");
+}
+
+#[test]
+fn a_lock_file_that_the_build_rewrites_is_kept_as_it_was_too() {
+    let world = World::of(Language::Rust);
+    let lock = "version = 4\n\n[[package]]\nname = \"calc\"\nversion = \"0.1.0\"\n";
+    world.write("Cargo.lock", lock);
+    let manifest = world.read("Cargo.toml").replace("0.1.0", "0.2.0");
+    let answer = bundle(&[write("Cargo.toml", &manifest)]);
+    let plan = plan_of(&["Cargo.toml"], "code");
+    let world = world.serve(
+        move |ask: &Ask| {
+            if intent(ask).starts_with("architect") { plan.clone() } else { answer.clone() }
+        },
+    );
+    world.agent("let the version be 0.2.0").expect(0).says("DIFF modify=Cargo.lock,Cargo.toml");
+    assert!(world.read("Cargo.lock").contains("version = \"0.2.0\""));
+    world.perspt(&["ledger", "--verify"]).expect(0);
 }
 
 #[test]

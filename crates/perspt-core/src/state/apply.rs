@@ -93,7 +93,11 @@ impl SessionState {
                 self.choose_active();
             }
             Event::PauseAsked => self.stop = self.stop.max(Stop::Pause),
-            Event::AbortAsked { .. } => self.stop = Stop::Abort,
+            Event::AbortAsked { .. } => {
+                self.stop = Stop::Abort;
+                // What had ended only for now comes to its last end.
+                self.end.take_if(|end| end.reason.is_resumable());
+            }
             Event::SessionEnded { reason, outcome, trouble, owed, .. } => {
                 self.end = Some(End {
                     reason: *reason,

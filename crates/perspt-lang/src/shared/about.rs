@@ -34,6 +34,9 @@ const SAME: [&str; 9] = [
     "same behavio",
 ];
 
+/// Words before the name that a line defines.
+const DEFINING: &str = "pub crate const static let mut self";
+
 /// Words for all but what a task is about.
 const ELSEWHERE: &str = "other others rest else elsewhere otherwise";
 
@@ -56,12 +59,32 @@ pub fn is_about(task: &str, name: &str, tokens: &str) -> bool {
 /// Whether a task speaks so of something that a test names that it may do something else: not to make it faster, and
 /// not where what the code does is to stay the same.
 pub fn is_about_behaviour(task: &str, name: &str, tokens: &str) -> bool {
+    speaks_of(&of_behaviour(task), &of_test(name, tokens))
+}
+
+/// Whether every line from the first to the last in which two texts differ says what something is that the task speaks
+/// of so that it may be something else: `raise MAX_RETRIES to 5` and the line `MAX_RETRIES = 3`.
+pub fn is_about_each_line(task: &str, before: &str, after: &str) -> bool {
+    let clauses = of_behaviour(task);
+    let (before, after): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
+    let alike = |pair: &(&&str, &&str)| pair.0 == pair.1;
+    let first = before.iter().zip(&after).take_while(alike).count();
+    let last = before[first..].iter().rev().zip(after[first..].iter().rev()).take_while(alike).count();
+    let differing = [&before[first..before.len() - last], &after[first..after.len() - last]].concat();
+    let defined = |line: &str| {
+        let mut names = line.split(|c: char| c != '_' && !c.is_alphanumeric());
+        names.find(|name| !name.is_empty() && !among(DEFINING, name)).map(parts).unwrap_or_default()
+    };
+    !differing.is_empty() && differing.iter().all(|line| speaks_of(&clauses, &defined(line)))
+}
+
+/// The clauses of a task that may want something else of the code than it does.
+fn of_behaviour(task: &str) -> Vec<String> {
     let clauses = clauses(task);
     if clauses.iter().any(|clause| keeps_behaviour(&clause.to_lowercase())) {
-        return false;
+        return Vec::new();
     }
-    let open: Vec<String> = clauses.into_iter().filter(|clause| !leads_with_keeping(clause)).collect();
-    speaks_of(&open, &of_test(name, tokens))
+    clauses.into_iter().filter(|clause| !leads_with_keeping(clause)).collect()
 }
 
 /// Whether a clause asks for work that changes nothing of what code does.
@@ -101,13 +124,15 @@ fn speaks_of(clauses: &[String], words: &[String]) -> bool {
 /// Whether a task speaks of something that a text named and does not name any more. What is new says nothing: whoever
 /// wrote it knew the task.
 pub fn is_about_change(task: &str, before: &str, after: &str) -> bool {
-    let words = |text: &str| -> BTreeSet<String> {
-        let names = text.split(|c: char| c != '_' && !c.is_alphanumeric());
-        names.flat_map(parts).collect()
-    };
+    let words = |text: &str| -> BTreeSet<String> { words_of(text).into_iter().collect() };
     let (before, after) = (words(before), words(after));
     let gone: Vec<String> = before.difference(&after).cloned().collect();
     speaks_of(&clauses(task), &gone)
+}
+
+/// The words of all names of a text.
+fn words_of(text: &str) -> Vec<String> {
+    text.split(|c: char| c != '_' && !c.is_alphanumeric()).flat_map(parts).collect()
 }
 
 /// A word without the ending of its form.
@@ -135,7 +160,7 @@ fn subjects(clause: &str) -> Vec<(usize, &str)> {
 }
 
 /// The words of a test, those aside that only say where something comes from: `calc` in `calc.mul(2, 3)`. A type says
-/// what it is: `Error::Bad`.
+/// what it is, `Error::Bad`, and so does a name of several words: `json.loads(to_json(x))` is about JSON.
 fn of_test(name: &str, tokens: &str) -> Vec<String> {
     let tokens: Vec<&str> = tokens.split(['\u{1}', '\u{2}']).collect();
     // Texts count too: they name files, fields and messages.
@@ -145,8 +170,11 @@ fn of_test(name: &str, tokens: &str) -> Vec<String> {
     let places = (0..tokens.len()).filter(|at| is_name(tokens[*at]));
     let (qualifiers, named): (Vec<usize>, Vec<usize>) = places.partition(|at| leads_on(*at));
     let qualifiers: Vec<String> = qualifiers.into_iter().flat_map(|at| parts(tokens[at])).collect();
-    let words = parts(name).into_iter().chain(named.into_iter().flat_map(|at| parts(tokens[at])));
-    words.filter(|word| !qualifiers.contains(word)).collect()
+    let is_compound = |token: &str| token.contains('_') && !name.ends_with(token);
+    let (compound, plain): (Vec<&str>, Vec<&str>) =
+        named.into_iter().map(|at| tokens[at]).partition(|token| is_compound(token));
+    let plain = parts(name).into_iter().chain(plain.into_iter().flat_map(parts));
+    plain.filter(|word| !qualifiers.contains(word)).chain(compound.into_iter().flat_map(parts)).collect()
 }
 
 /// The words that a name is made of: `parse_httpUrl` is parse, http, url.
@@ -169,7 +197,7 @@ fn parts(name: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_about, is_about_behaviour, is_about_change};
+    use super::{is_about, is_about_behaviour, is_about_change, is_about_each_line};
 
     fn tokens(text: &str) -> String {
         text.split(' ').collect::<Vec<_>>().join("\u{1}")
@@ -192,6 +220,11 @@ mod tests {
         ));
         assert!(is_about("let parseUrl take a port", "t", &tokens("assert parse_url ( x )")));
         assert!(is_about("greet with \"Hi\" instead of \"Hello\"", "t", &tokens("== \"Hello\"")));
+        assert!(is_about(
+            "include a version in the JSON output",
+            "t",
+            &tokens("json . loads ( to_json ( x ) )")
+        ));
         assert!(is_about("errors should carry the input", "t", &tokens("Err ( Error : : Bad )")));
     }
 
@@ -229,6 +262,21 @@ mod tests {
             "use pkg::core::area;\n",
             "use pkg::geometry::area;\n"
         ));
+    }
+
+    #[test]
+    fn a_task_is_about_each_line_that_names_what_it_wants_changed() {
+        let task = "Raise MAX_RETRIES to 5";
+        let before = "MAX_RETRIES = 3\nTIMEOUT = 10\n";
+        assert!(is_about_each_line(task, before, "MAX_RETRIES = 5\nTIMEOUT = 10\n"));
+        assert!(!is_about_each_line(task, before, "TIMEOUT = 10\nMAX_RETRIES = 3\n"));
+        assert!(!is_about_each_line(task, before, before));
+        let rust = ["pub const MAX_RETRIES: u32 = 3;\n", "pub const MAX_RETRIES: u32 = 5;\n"];
+        assert!(is_about_each_line(task, rust[0], rust[1]));
+        assert!(!is_about_each_line(task, "return MAX_RETRIES\n", "return MAX_RETRIES + 1\n"));
+        assert!(!is_about_each_line(task, before, "MAX_RETRIES = 5\nTIMEOUT = 11\n"));
+        let keeping = "rename MAX_RETRIES to RETRIES, the behaviour must not change";
+        assert!(!is_about_each_line(keeping, before, "RETRIES = 3\nTIMEOUT = 10\n"));
     }
 
     #[test]
