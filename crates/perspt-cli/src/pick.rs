@@ -158,7 +158,7 @@ fn damaged(id: &SessionId, why: &str) -> Failure {
     Failure::internal(
         "the session's log is damaged",
         format!("session {id}: {why}"),
-        "run `perspt ledger --verify`; other sessions can be named, and `perspt status --all` lists them",
+        "run `perspt ledger --verify` to see which are whole; this one cannot be gone on with: begin a new session, and remove its folder below `sessions` in the data directory if you do not need it (`perspt config --show` says where); `perspt status --all` lists the others",
     )
 }
 

@@ -33,6 +33,12 @@ impl Actor {
         };
         let package = assemble(&request, &files, Bounds::default());
         files.is_whole()?;
+        if intent == Intent::Generate {
+            // What the user writes there meanwhile is known by what was there before.
+            for text in request.own.iter().filter_map(|path| files.text(path)) {
+                self.parts.blobs.put(text.as_bytes())?;
+            }
+        }
         let retry = match node {
             Some(node) => self.node_retry(state, node, intent, evidence)?,
             None => self.plan_retry(evidence)?,

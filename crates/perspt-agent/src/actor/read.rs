@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use perspt_core::bundle::Bundle;
-use perspt_core::effect::Branch;
+use perspt_core::effect::{Branch, TreeRef};
 use perspt_core::event::{Capture, Ended, Event, ParseState, PlanSource, RepoMode, RetryClass, RootRef};
 use perspt_core::ids::{BlobId, EffectId, NodeId};
 use perspt_core::path::RelPath;
@@ -173,8 +173,33 @@ impl Actor {
             .collect();
         let scope = WriteScope::new(state, node, files.tree(), plugins);
         let applied = apply(bundle, files, &bounds, &scope)?;
-        let hidden = hidden(&applied, files, &bounds);
-        if hidden.is_empty() { Ok(applied) } else { Err(hidden) }
+        let mut faults = hidden(&applied, files, &bounds);
+        faults.extend(self.dropped(state, &applied));
+        if faults.is_empty() { Ok(applied) } else { Err(faults) }
+    }
+
+    /// What an answer would take away of what the user wrote into the same files while the session went on.
+    fn dropped(&self, state: &SessionState, applied: &Applied) -> Vec<String> {
+        let text = |tree: TreeRef, path: &RelPath| -> Option<String> {
+            let tree = self.tree_of(tree).ok()?;
+            let known = tree.entries.contains_key(path);
+            let files = TreeFiles::new(tree, self.sources());
+            if known { files.text(path) } else { Some(String::new()) }
+        };
+        let lost = applied.files.iter().filter_map(|(path, now)| {
+            let (before, theirs) = (text(*state.edited.get(path)?, path)?, text(state.head?, path)?);
+            let now = now.as_ref().map_or("", |(_, text)| text.as_str());
+            let lines = |text: &str| -> BTreeSet<String> {
+                text.lines().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect()
+            };
+            let (before, now) = (lines(&before), lines(now));
+            let lost = lines(&theirs).into_iter().find(|line| !before.contains(line) && !now.contains(line))?;
+            Some(format!(
+                "`{path}`: the user wrote `{lost}` there while you worked, and it would be lost: keep what is theirs, or \
+                 change the file by `edit`"
+            ))
+        });
+        lost.collect()
     }
 
     /// The branch's changes with what was applied on top, against the same base. Contents before and

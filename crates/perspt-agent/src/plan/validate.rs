@@ -216,6 +216,10 @@ fn domain<'a>(file: &RelPath, ground: &'a Ground<'_>) -> Option<(String, &'a str
         .flat_map(|root| &root.packages)
         .filter(|package| file.is_within(package))
         .max_by_key(|package| package.as_str().len());
+    // The manifest of a workspace that is no package itself belongs to whoever works in it.
+    if package.is_none() && !plugin.is_source(file) {
+        return None;
+    }
     Some((package.map_or(".", |package| package.shown()).to_owned(), plugin.name()))
 }
 

@@ -93,35 +93,46 @@ impl Actor {
                 is_about_each_line(task, &whole(&base, &change.path), &whole(&code, &change.path))
             });
         let may_change = |test: &Demand<'_>| {
-            let (function, file) = (test.function(), test.file.name());
-            let text = |files: &TreeFiles, name: &str| plugin.test_text(files, &test.file, name);
+            let Demand { old: OldTest { name, file }, end, over } = test;
+            let text = |files: &TreeFiles, name: &str| plugin.test_text(files, file, name);
             let about = |name: &str| is_about(task, name, &text(&base, name).unwrap_or_default());
             // Another test of its file, or what they import, may be why it cannot be built.
             let beside = || {
-                let (before, after) = (whole(&base, &test.file), whole(green.files, &test.file));
+                let (before, after) = (whole(&base, file), whole(green.files, file));
                 let mut others = names_of(head).filter(|other| text(&base, other).is_some());
                 others.any(about) || is_about_change(task, &before, &after)
             };
-            let as_it_was =
-                || text(&base, test.name).is_some() && text(&base, test.name) == text(green.files, test.name);
-            let is_about = || match test.over {
+            let as_it_was = || text(&base, name).is_some() && text(&base, name) == text(green.files, name);
+            let is_about = || match over {
                 Over::Failed => {
-                    is_about_behaviour(task, test.name, &text(&base, test.name).unwrap_or_default())
-                        || code_as_asked
+                    is_about_behaviour(task, name, &text(&base, name).unwrap_or_default()) || code_as_asked
                 }
-                Over::NotRun => about(test.name) || (as_it_was() && beside()),
+                Over::NotRun => about(name) || (as_it_was() && beside()),
             };
             // What failed shows what is wrong, whatever the task is about.
-            let may = test.end == TestEnd::Passed && is_about();
+            let may = *end == TestEnd::Passed && is_about();
             // What an earlier node changed was excused there.
-            let by_test_node = spec.task_type.is_test() || changed_before(&test.file);
-            by_test_node && (may || asks_to_change(task, function, file))
+            let by_test_node = spec.task_type.is_test() || changed_before(file);
+            by_test_node && (may || asks_to_change(task, test.old.function(), file.name()))
         };
         // A runner may know no more of a test than the crate it is built into.
         let home = |name: &str| changed.iter().find(|file| plugin.test_text(&base, file, name).is_some());
         let unmet = unmet(head, green, &old, &home).into_iter();
         let charged = unmet.filter(|test| !may_change(test)).map(|test| test.residual(&old));
-        Ok(Outvoted { residuals: charged.collect(), runs, environment })
+        let mut residuals: Vec<Residual> = charged.collect();
+        if spec.task_type.is_test() {
+            let node_base = TreeFiles::new(node_base.clone(), self.sources());
+            let needless = |test: &OldTest<'_>| {
+                let text = |files: &TreeFiles| plugin.test_text(files, &test.file, test.name);
+                let (was, now) = (text(&base), text(green.files));
+                let differs = now.is_some() && now != was && now != text(&node_base);
+                let about = || is_about(task, test.name, &was.unwrap_or_default());
+                differs && !about() && !asks_to_change(task, test.function(), test.file.name())
+            };
+            let met = met(head, &old, &home).into_iter().filter(needless);
+            residuals.extend(met.map(|test| test.needless(&old.tool)));
+        }
+        Ok(Outvoted { residuals, runs, environment })
     }
 
     /// The tree that the session began with, and what the user changed of it since: files that differ from it now and
@@ -182,11 +193,16 @@ fn with_tests(
     (tree, sources)
 }
 
-/// A test of before that the new code does not pass as it was.
-struct Demand<'a> {
+/// A test of before.
+struct OldTest<'a> {
     name: &'a str,
     /// The file that holds it, as far as that is known.
     file: RelPath,
+}
+
+/// A test of before that the new code does not pass as it was.
+struct Demand<'a> {
+    old: OldTest<'a>,
     /// How it ended before.
     end: TestEnd,
     /// How it ends over the new code.
@@ -201,33 +217,69 @@ enum Over {
     NotRun,
 }
 
-impl Demand<'_> {
+impl OldTest<'_> {
     /// The name of its function.
     fn function(&self) -> &str {
         let last = self.name.split('[').next().unwrap_or_default();
         last.rsplit("::").next().unwrap_or(last)
     }
 
+    /// The charge for changing it, where it passes as it was.
+    fn needless(&self, sensor: &str) -> Residual {
+        let name = self.name.split('[').next().unwrap_or(self.name);
+        let message = format!(
+            "the test `{name}` is not what it was, though it passes over this code as it was and the task says \
+             nothing of it"
+        );
+        let mut residual = Residual::error(Component::Log, "test-changed-unasked", sensor, message);
+        residual.score = Milli::units(TEST_UNITS);
+        residual.symbol = Some(name.to_owned());
+        residual.hint = Some("Leave it as it was; write tests of your own beside it.".to_owned());
+        residual.in_file(Some(self.file.clone()))
+    }
+}
+
+impl Demand<'_> {
     fn residual(&self, old: &Reading) -> Residual {
-        let of_it = || old.residuals.iter().find(|residual| residual.symbol.as_deref() == Some(self.name));
+        let of_it =
+            || old.residuals.iter().find(|residual| residual.symbol.as_deref() == Some(self.old.name));
         // Where it could not be built or collected, the first error says why.
         let told = of_it().or_else(|| old.residuals.iter().find(|residual| residual.counts()));
         let told = told.map(|residual| format!(": {}", residual.message)).unwrap_or_default();
         let message = format!(
             "the test `{}` as it was does not pass over this code, only with tests that are changed or new{told}",
-            self.name
+            self.old.name
         );
         let mut residual = Residual::error(Component::Log, "test-outvoted", &old.tool, message);
         residual.score = Milli::units(TEST_UNITS);
-        residual.symbol = Some(self.name.to_owned());
+        residual.symbol = Some(self.old.name.to_owned());
         residual.hint = Some(
             "Mend the code, and let existing tests and what they stand on be as they were: the task does not say \
              that this test may demand something else. Where the task cannot be done so, ask for another plan and \
              say why."
                 .to_owned(),
         );
-        residual.in_file(Some(self.file.clone()).filter(|file| !file.is_root()))
+        residual.in_file(Some(self.old.file.clone()).filter(|file| !file.is_root()))
     }
+}
+
+/// How a test ended.
+fn end(reading: &Reading, name: &TestName) -> Option<TestEnd> {
+    reading.tests.as_ref()?.results.get(name).map(|result| result.end)
+}
+
+/// Tests of before that passed and still do as they were, each function once, of files that were changed.
+fn met<'a>(head: &'a Reading, old: &Reading, home: &dyn Fn(&str) -> Option<&'a RelPath>) -> Vec<OldTest<'a>> {
+    let mut seen = BTreeSet::new();
+    let passed = |name: &TestName| [head, old].iter().all(|one| end(one, name) == Some(TestEnd::Passed));
+    let results = head.tests.iter().flat_map(|tests| tests.results.keys()).filter(|name| passed(name));
+    let demands = results.filter_map(|name| {
+        let file = home(&name.0)?;
+        let function = name.0.split('[').next().unwrap_or(&name.0);
+        let first = seen.insert((file, function.to_owned()));
+        first.then(|| OldTest { name: &name.0, file: file.clone() })
+    });
+    demands.collect()
 }
 
 /// Tests of before that pass now, or are there under other names, and do not pass as they were. `home` knows those that
@@ -238,9 +290,6 @@ fn unmet<'a>(
     old: &Reading,
     home: &dyn Fn(&str) -> Option<&'a RelPath>,
 ) -> Vec<Demand<'a>> {
-    fn end(reading: &Reading, name: &TestName) -> Option<TestEnd> {
-        reading.tests.as_ref()?.results.get(name).map(|result| result.end)
-    }
     // Where nothing of the old tests can be built, only those that were changed are in question.
     let any = old.tests.as_ref().is_some_and(|tests| !tests.results.is_empty());
     let wavers = |name: &TestName| {
@@ -267,7 +316,7 @@ fn unmet<'a>(
             None => return None,
         };
         let over = if end(old, name) == Some(TestEnd::Failed) { Over::Failed } else { Over::NotRun };
-        Some(Demand { name: &name.0, file, end: result.end, over })
+        Some(Demand { old: OldTest { name: &name.0, file }, end: result.end, over })
     });
     demands.collect()
 }

@@ -99,6 +99,21 @@ fn files_of_two_domains_need_an_integration_task() {
 }
 
 #[test]
+fn the_manifest_of_a_workspace_goes_with_the_code_of_a_member() {
+    let files = Memory::new(&[
+        ("Cargo.toml", "[workspace]\nmembers = [\"core\", \"app\"]\n"),
+        ("core/Cargo.toml", "[package]\nname = \"core\"\nversion = \"0.1.0\"\n"),
+        ("core/src/lib.rs", "#[test]\nfn t() {}\n"),
+        ("app/Cargo.toml", "[package]\nname = \"app\"\nversion = \"0.1.0\"\n"),
+        ("app/src/lib.rs", ""),
+    ]);
+    let with = |file: &str| json!([task("a", &[file, "core/src/lib.rs"])]);
+    assert_eq!(faults_in(&files, RepoMode::Existing, with("Cargo.toml")), Vec::<String>::new());
+    let faults = faults_in(&files, RepoMode::Existing, with("app/Cargo.toml"));
+    assert!(faults.iter().any(|fault| fault.contains("integration task")), "{faults:?}");
+}
+
+#[test]
 fn too_many_files_are_refused() {
     let names: Vec<String> = (0..21).map(|n| format!("calc/f{n}.py")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();

@@ -16,7 +16,7 @@ pub fn run(_: &ConfigArgs) -> Result<u8, Failure> {
     ));
     for (key, value) in config.values() {
         let text = if key == "base_url" { perspt_model::shown_url(&value.text) } else { value.text.clone() };
-        out::line(&format!("{key:<20} {text:<40} {}", value.source));
+        out::line(&format!("{key:<20} {:<40} {}", out::plain(&text), value.source));
     }
     let key = if config.has_key { "set (not shown)" } else { "not set" };
     out::line(&format!("{:<20} {key:<40} $OPENAI_API_KEY", "api_key"));

@@ -45,6 +45,10 @@ fn list(home: &Home, as_lines_of_json: bool) -> Result<u8, Failure> {
                 let (word, folder) = (session_word(&state, running), out::plain(&meta.workspace));
                 out::line(&format!("{}  {word:<18} {folder}  {}", session.id, out::plain(&meta.task)));
             }
+            Err(failure) if as_lines_of_json => {
+                let line = json!({"session": session.id, "state": "unreadable", "why": failure.trouble.why});
+                out::json_line(&line.to_string())
+            }
             Err(failure) => {
                 out::line(&format!("{}  unreadable: {}", session.id, out::plain(&failure.trouble.why)))
             }

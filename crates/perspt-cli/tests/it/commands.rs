@@ -282,6 +282,10 @@ fn a_session_whose_beginning_cannot_be_read_is_named_and_not_passed_over() {
             ran.warns(&id).warns(why).warns("run `perspt ledger --verify`");
         }
         world.perspt(&["status", "--all"]).expect(0).says(&id).says("unreadable").says(why);
+        let listed = world.perspt(&["status", "--all", "--json"]).expect(0).out;
+        let lines: Vec<serde_json::Value> =
+            listed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert!(lines.iter().any(|line| line["state"] == "unreadable" && line["session"] == id), "{listed}");
         let _ = std::fs::remove_file(&path).or_else(|_| std::fs::remove_dir(&path));
         std::fs::write(&path, &whole).unwrap();
     }

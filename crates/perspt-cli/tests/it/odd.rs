@@ -77,6 +77,15 @@ fn a_test_task_whose_tests_never_run_is_not_done() {
         let ran = world.agent("add tests for add");
         refused(&world, &before, ran, "no test of it runs that did not run before");
     }
+    // Code alone is no test either.
+    let code = format!("{RIGHT}\n\ndef foo(a):\n    return undefined_name + 1\n");
+    let world = wrong_add(&[("tests/test_calc.py", TEST), ("calc.py", RIGHT)]).serve(scripted(
+        plan_of(&["calc.py", "tests/test_calc.py"], "unit_test"),
+        bundle(&[write("calc.py", &code)]),
+    ));
+    let before = world.files();
+    let ran = world.agent("add foo to calc.py, with a test");
+    refused(&world, &before, ran, "no test of it runs that did not run before");
 }
 
 #[test]

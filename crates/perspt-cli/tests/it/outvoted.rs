@@ -80,6 +80,34 @@ fn a_green_test_that_the_task_says_nothing_of_stands() {
 }
 
 #[test]
+fn a_green_test_is_changed_only_with_a_reason() {
+    let files = [("calc.py", GOOD), ("tests/test_calc.py", GUARD)];
+    let code = format!("{GOOD}\n\ndef sub(a, b):\n    return a - b\n");
+    let sub = "\n\ndef test_sub():\n    from calc import sub\n\n    assert sub(3, 2) == 1\n";
+    for hollow in ["assert mul(0, 0) == 0", "got = mul(2, 3)\n    got = 6\n    assert got == 6"] {
+        let text = format!("{}{sub}", GUARD.replace("assert mul(2, 3) == 6", hollow));
+        let world = world(&files, "unit_test", &[("calc.py", &code), ("tests/test_calc.py", &text)]);
+        let before = world.files();
+        let ran = world.agent("add a function sub, with tests").expect(4).never_says("COMMIT");
+        assert!(ran.out.contains("test_mul` is not what it was, though it passes"), "{}", ran.out);
+        assert_eq!(world.files(), before);
+    }
+    let more = format!("{}    assert mul(0, 3) == 0\n", GUARD);
+    let world = world(&files, "unit_test", &[("tests/test_calc.py", &more)]);
+    world.agent("test mul with zero").expect(0).says("tests_changed=1");
+}
+
+#[test]
+fn a_wrong_mend_does_not_turn_a_green_test_round() {
+    let files = [("calc.py", GOOD), ("tests/test_calc.py", GUARD)];
+    let code = GOOD.replace("a * b", "a * b - 6");
+    let text =
+        format!("{}\n\ndef test_mul_small():\n    assert mul(2, 2) == -2\n", GUARD.replace("== 6", "== 0"));
+    let world = world(&files, "unit_test", &[("calc.py", &code), ("tests/test_calc.py", &text)]);
+    refused(&world, "mul(2, 2) gives 4 instead of -2. Fix it and add a regression test.", "test_mul");
+}
+
+#[test]
 fn to_be_asked_for_tests_is_no_leave_to_let_one_demand_less_that_the_task_says_nothing_of() {
     let broken = "def mul(a, b):\n    return a * b + 1\n\n\ndef sub(a, b):\n    return a - b\n";
     for less in ["mul(2, 3) != 6", "mul(2, 3) is not None", "mul(2, 3)"] {

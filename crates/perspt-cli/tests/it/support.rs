@@ -351,7 +351,7 @@ impl Language {
         }
     }
 
-    fn test_text(self) -> &'static str {
+    pub fn test_text(self) -> &'static str {
         match self {
             Language::Rust => "#[test]\nfn muls() {\n    assert_eq!(calc::mul(4, 3), 12);\n}\n",
             Language::Python => "from calc import mul\n\n\ndef test_mul():\n    assert mul(4, 3) == 12\n",

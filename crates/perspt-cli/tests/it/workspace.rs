@@ -51,10 +51,20 @@ fn it_works_without_git() {
 
 /// While the first answer for the node is held, the user does something.
 fn meanwhile(world: World, deed: impl Fn(&World)) -> (World, crate::support::Ran) {
+    meanwhile_with(world, deed, |_| solution(L))
+}
+
+/// The same with these answers, by the number of the call.
+fn meanwhile_with(
+    world: World,
+    deed: impl Fn(&World),
+    answer: impl Fn(usize) -> Reply + Send + Sync + 'static,
+) -> (World, crate::support::Ran) {
     let gate = Gate::new();
     let inner = gate.clone();
     let world = world.serve(planned(L, move |ask: &Ask| {
-        if ask.ordinal == 2 { solution(L).gate(Point::AfterChunks(1), &inner) } else { solution(L) }
+        let answer = answer(ask.ordinal);
+        if ask.ordinal == 2 { answer.gate(Point::AfterChunks(1), &inner) } else { answer }
     }));
     let running = world.spawn(&["agent", "-y", "add a mul function"]);
     gate.arrivals().wait(1);
@@ -75,12 +85,30 @@ fn an_edit_of_another_file_during_the_run_is_kept_and_the_node_is_measured_again
 }
 
 #[test]
-fn an_edit_of_the_nodes_own_file_during_the_run_is_never_overwritten_unseen() {
+fn an_edit_of_the_nodes_own_file_during_the_run_is_never_lost() {
     let edited = "def add(a, b):\n    return a + b\n\n\nMINE = 1\n";
-    let (world, ran) = meanwhile(World::of(L), |world| world.write("calc/__init__.py", edited));
+    let edit = |world: &World| world.write("calc/__init__.py", edited);
+    let (world, ran) = meanwhile(World::of(L), edit);
+    ran.expect(4).says("REBASE your_changes=calc/__init__.py").says("the user wrote `MINE = 1` there");
+    assert!(world.server().requests()[2].text().contains("MINE = 1"), "the model is shown the user's edit");
+    assert_eq!(world.read("calc/__init__.py"), edited);
+    // An answer that keeps it lands.
+    let both = move || {
+        let code = format!("{edited}\n\ndef mul(a, b):\n    return a * b\n");
+        bundle(&[write(L.lib(), &code), write(L.new_test(), L.test_text())])
+    };
+    let (world, ran) =
+        meanwhile_with(World::of(L), edit, move |at| if at < 4 { solution(L) } else { both() });
     ran.expect(0).says("REBASE your_changes=calc/__init__.py");
-    assert_eq!(world.server().asks(), 3, "the model is asked again, on the new base");
-    assert!(world.server().requests()[2].text().contains("MINE = 1"), "and is shown the user's edit");
+    assert_eq!(world.server().asks(), 4);
+    assert!(world.read("calc/__init__.py").starts_with(edited));
+}
+
+#[test]
+fn a_file_that_the_user_makes_during_the_run_is_not_replaced() {
+    let (world, ran) = meanwhile(World::of(L), |world| world.write(L.new_test(), "MINE = 1\n"));
+    ran.expect(4).says("the user wrote `MINE = 1` there");
+    assert_eq!(world.read(L.new_test()), "MINE = 1\n");
 }
 
 #[test]

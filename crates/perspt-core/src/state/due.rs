@@ -204,7 +204,7 @@ impl SessionState {
             ),
             (EscalateReason::BaseKeptMoving, _) => (
                 Category::TopologyMismatch,
-                "files of this node kept changing while it was worked on: run again when they are settled",
+                "files that the REBASE lines name kept changing: run again when they are settled, or let the ignore rules have what a program writes",
             ),
             // Where something was measured, what the tools found is what stands in the way.
             (_, Some(RetryClass::Malformed)) if node.best.is_none() => (

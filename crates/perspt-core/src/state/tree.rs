@@ -21,6 +21,7 @@ impl SessionState {
             if change.before.is_none() {
                 self.authored.insert(change.path.clone());
             }
+            self.edited.remove(&change.path);
         }
         self.parent = commit.id().0;
         let Some(node) = self.nodes.get_mut(&commit.node) else { return };
@@ -72,6 +73,11 @@ impl SessionState {
     }
 
     pub(super) fn base_moved(&mut self, id: &Option<NodeId>, head: TreeRef, changed: &[RelPath], more: u64) {
+        for (path, before) in changed.iter().zip(std::iter::repeat(self.head)) {
+            if let Some(before) = before {
+                self.edited.entry(path.clone()).or_insert(before);
+            }
+        }
         self.move_head(head);
         let committed = self.nodes.values().any(|node| node.end == Some(NodeEnd::Committed));
         if let Some(found) = self.found.as_mut().filter(|_| !committed) {

@@ -38,7 +38,7 @@ fn asks(line: &Line<'_>) -> bool {
         |token: &str| token.find(['"', '\'']).map(|at| token[at..].trim_matches(['"', '\'']).to_owned());
     let named =
         |token: &&str| is_text(token) && inner(token).is_some_and(|name| RUNNERS.contains(&name.as_str()));
-    let probes = line.tokens.iter().any(|token| ["modules", "argv"].contains(token));
-    let by_variable = line.tokens.iter().any(|token| is_text(token) && token.contains("PYTEST_"));
+    let probes = line.tokens.iter().any(|token| ["modules", "argv", "find_spec"].contains(token));
+    let by_variable = line.tokens.iter().any(|token| is_text(token) && token.contains("PYTEST"));
     !is_comment && (by_variable || (probes && line.tokens.iter().any(named)))
 }

@@ -5,6 +5,7 @@
 mod collection;
 mod conditional;
 mod doctests;
+mod fixtures;
 mod hiding;
 mod ini;
 mod items;

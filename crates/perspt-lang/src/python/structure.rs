@@ -10,11 +10,11 @@ use super::items::{self, Found};
 use super::settings::Settings;
 use super::stubs;
 use super::{
-    conditional, decides_evidence, doctests, hiding, ini, is_test_material, is_test_name, is_test_source,
-    packages, roots, stdlib,
+    conditional, decides_evidence, doctests, fixtures, hiding, ini, is_test_material, is_test_name,
+    is_test_source, packages, roots, stdlib,
 };
 use crate::plugin::{Files, Touch, Was};
-use crate::shared::asked::asks_for;
+use crate::shared::asked::{asks_for, asks_to_change};
 use crate::shared::before::{Telling, as_before, text_of};
 use crate::shared::examples::{self, Example};
 use crate::shared::stubs::new_stubs;
@@ -196,6 +196,9 @@ fn evidence(touch: &Touch<'_>, change: &Change, shadows: &Shadows) -> Vec<Residu
         "setup.py" => return settings(touch, change, &in_setup_py),
         _ => {}
     }
+    if path.name() == "conftest.py" && adapts_fixtures(touch, path) {
+        return Vec::new();
+    }
     let (what, names) = if shadows.new.contains(path) {
         (
             format!("`{path}` hides a module of the standard library or of a tool"),
@@ -221,6 +224,13 @@ fn evidence(touch: &Touch<'_>, change: &Change, shadows: &Shadows) -> Vec<Residu
     };
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     evidence_changed(touch, path, &names, what).into_iter().collect()
+}
+
+/// Whether a test node changes nothing but fixtures in a `conftest.py`, and the task asks for tests to be changed.
+fn adapts_fixtures(touch: &Touch<'_>, path: &RelPath) -> bool {
+    let texts = (touch.base.text(path), touch.candidate.text(path));
+    let only_fixtures = matches!(&texts, (Some(before), Some(after)) if fixtures::only_differ(before, after));
+    only_fixtures && touch.node.task_type.is_test() && asks_to_change(touch.task, "conftest", path.name())
 }
 
 /// Files that newly hide a module at a place modules are imported from.

@@ -8,7 +8,7 @@ use perspt_core::residual::{Place, Residual};
 
 use super::items::joined;
 use super::lexer::{Kind, Token};
-use crate::shared::touch::{Deleted, error, left_over, not_its_test};
+use crate::shared::touch::{Deleted, TestItems, error, left_over, not_its_test};
 
 /// One item that exists only for tests; of a module with a body, its head.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,6 +69,14 @@ pub(crate) fn compare(path: &RelPath, before: &[Guarded], after: &[Guarded]) -> 
     let added = new.iter().filter(|item| !lost.iter().any(|old| old.key == item.key));
     residuals.extend(added.filter_map(|item| shadow(path, item, before)));
     residuals
+}
+
+/// Whether something that existing tests stand on is not what it was: a constant, a helper. What is only imported is not
+/// looked at.
+pub(crate) fn stands_on_changed(before: &[Guarded], after: &[Guarded], tests: &TestItems) -> bool {
+    let same = |item: &Guarded| (item.scope.clone(), item.tokens.clone());
+    let beside = |item: &Guarded| !tests.contains_key(&item.key) && !item.key.starts_with("use ");
+    !tests.is_empty() && left_over(before, after, same).iter().any(|item| beside(item))
 }
 
 /// Whether a module is one of these or stands inside one.

@@ -48,6 +48,13 @@ pub(crate) fn find(text: &str) -> Found {
     found
 }
 
+/// Every item of a file that is tests as a whole.
+pub(crate) fn of_tests(text: &str) -> Vec<Guarded> {
+    let mut found = Found::default();
+    scan(&lex(text), "", Guard::Inside, &mut found);
+    found.guarded
+}
+
 /// A test item that stands in no other one.
 pub(crate) struct Outer {
     /// Its path in the file, with its keyword where it is no function or module.

@@ -15,7 +15,7 @@ use crate::shared::examples;
 use crate::shared::stubs::new_stubs;
 use crate::shared::touch::{
     Deleted, HoldsTests, changed_test_file, compared, empty_tests, error, evidence_changed,
-    forbidden_patterns, is_own, not_its_test, vanished,
+    forbidden_patterns, is_own, not_its_test, shown, vanished,
 };
 
 /// Words of a task that name what a whole file decides, by the file's name or a part of it.
@@ -132,6 +132,13 @@ fn source(touch: &Touch<'_>, change: &Change, old: &Found, new: &Found) -> Vec<R
         residuals.push(error("test-weakened", path, message));
     }
     let already = is_test_material(path);
+    if touch.node.task_type.is_test() && stands_on_changed(touch, path, old, new) {
+        residuals.push(shown(
+            "test-changed",
+            path,
+            "what existing tests of this file stand on was changed".to_owned(),
+        ));
+    }
     if already || touch.node.task_type.is_test() || is_own(touch, path) {
         return residuals;
     }
@@ -142,6 +149,16 @@ fn source(touch: &Touch<'_>, change: &Change, old: &Found, new: &Found) -> Vec<R
         residuals.extend(guard::compare(path, &old.guarded, &new.guarded));
     }
     residuals
+}
+
+/// Whether something that the tests of a file stand on is not what it was.
+fn stands_on_changed(touch: &Touch<'_>, path: &RelPath, old: &Found, new: &Found) -> bool {
+    let of_tests = |files: &dyn Files| items::of_tests(&files.text(path).unwrap_or_default());
+    let whole = is_test_material(path) || old.all_test || is_test_module(touch.base, path, MODULE_DEPTH);
+    if whole {
+        return guard::stands_on_changed(&of_tests(touch.base), &of_tests(touch.candidate), &old.tests);
+    }
+    guard::stands_on_changed(&old.guarded, &new.guarded, &old.tests)
 }
 
 /// Whether a source file is a module that exists only under `cfg(test)`, by the declarations above it.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::asked::forbidden;
+use super::asked::{forbidden, names};
 use super::clauses::clauses;
 use super::object::among;
 
@@ -13,6 +13,16 @@ const ASKING: &str = "add fix make change update remove rename write create use 
 /// Verbs whose work changes nothing of what code does, where they lead a clause.
 const KEEPING: &str = "refactor restructure reorganise reorganize optimise optimize speed simplify clean tidy extract \
     reformat document";
+
+/// Verbs that ask for what is wrong to be right. What passes its tests is not wrong.
+const FIXING: &str = "fix mend repair correct debug solve resolve";
+
+/// What such a verb has for its object where something else was told before.
+const TOLD: [&str; 8] =
+    ["it", "this", "that", "the bug", "this bug", "the issue", "the problem", "the error"];
+
+/// Verbs that ask for something beside what is there.
+const ADDING: &str = "add implement introduce write create";
 
 /// Beginnings of words for what code does: what stays the same where a clause says so of one of them.
 const DOES: [&str; 8] =
@@ -53,13 +63,13 @@ const STEM: usize = 5;
 
 /// Whether a task speaks of something that a test names: in its own name, or in its tokens, which `\u{1}` parts.
 pub fn is_about(task: &str, name: &str, tokens: &str) -> bool {
-    speaks_of(&clauses(task), &of_test(name, tokens))
+    speaks_of(&clauses(task), &of_test(name, tokens), &|_| true)
 }
 
-/// Whether a task speaks so of something that a test names that it may do something else: not to make it faster, and
-/// not where what the code does is to stay the same.
+/// Whether a task speaks so of something that a test names that it may do something else: not to mend it, to make it
+/// faster or to add something to it, and not where what the code does is to stay the same.
 pub fn is_about_behaviour(task: &str, name: &str, tokens: &str) -> bool {
-    speaks_of(&of_behaviour(task), &of_test(name, tokens))
+    speaks_of(&of_behaviour(task), &of_test(name, tokens), &may_differ)
 }
 
 /// Whether every line from the first to the last in which two texts differ says what something is that the task speaks
@@ -75,25 +85,38 @@ pub fn is_about_each_line(task: &str, before: &str, after: &str) -> bool {
         let mut names = line.split(|c: char| c != '_' && !c.is_alphanumeric());
         names.find(|name| !name.is_empty() && !among(DEFINING, name)).map(parts).unwrap_or_default()
     };
-    !differing.is_empty() && differing.iter().all(|line| speaks_of(&clauses, &defined(line)))
+    !differing.is_empty() && differing.iter().all(|line| speaks_of(&clauses, &defined(line), &may_differ))
 }
 
 /// The clauses of a task that may want something else of the code than it does.
 fn of_behaviour(task: &str) -> Vec<String> {
     let clauses = clauses(task);
-    if clauses.iter().any(|clause| keeps_behaviour(&clause.to_lowercase())) {
+    let keeps = |clause: &String| keeps_behaviour(&clause.to_lowercase()) || mends_what_is_told(clause);
+    if clauses.iter().any(keeps) {
         return Vec::new();
     }
-    clauses.into_iter().filter(|clause| !leads_with_keeping(clause)).collect()
+    clauses.into_iter().filter(|clause| !makes_faster(clause)).collect()
 }
 
-/// Whether a clause asks for work that changes nothing of what code does.
-fn leads_with_keeping(clause: &str) -> bool {
+/// Whether a clause asks for something to be made faster.
+fn makes_faster(clause: &str) -> bool {
     let clause = clause.to_lowercase();
-    let words = clause.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    let mut words = words.skip_while(|word| among(LEADS, word));
-    let first = words.next().unwrap_or_default();
-    among(KEEPING, first) || (first == "make" && words.any(|word| word == "faster"))
+    clause.contains("make ") && clause.split(|c: char| !c.is_alphanumeric()).any(|word| word == "faster")
+}
+
+/// Whether a clause asks for something to be mended that is told elsewhere: `fix it`.
+fn mends_what_is_told(clause: &str) -> bool {
+    let phrases = FIXING.split_whitespace().flat_map(|verb| TOLD.map(|told| format!("{verb} {told}")));
+    phrases.into_iter().any(|phrase| names(clause, &[&phrase]))
+}
+
+/// Whether what follows in a clause may come to do something else: the verb that governs it does not only mend, add or
+/// tidy.
+fn may_differ(before: &str) -> bool {
+    let is_one_of = |verb: &str, lists: &[&str]| lists.iter().any(|list| among(list, verb));
+    let is_verb = |word: &Word<'_>| word.leads && is_one_of(&word.bare, &[ASKING, KEEPING, FIXING, ADDING]);
+    let verb = words_in(before).into_iter().rfind(is_verb);
+    verb.is_none_or(|verb| !is_one_of(&verb.bare, &[KEEPING, FIXING, ADDING]))
 }
 
 /// Whether a clause says that what code does stays the same: `without changing what it returns`. What else it does may
@@ -106,8 +129,9 @@ fn keeps_behaviour(clause: &str) -> bool {
     (without || stays) && !elsewhere
 }
 
-/// Whether clauses speak of one of these words, and not only to protect it: `… next to mul, which must stay as it is`.
-fn speaks_of(clauses: &[String], words: &[String]) -> bool {
+/// Whether clauses speak of one of these words, after words that `follows` takes, and not only to protect it: `… next
+/// to mul, which must stay as it is`.
+fn speaks_of(clauses: &[String], words: &[String], follows: &dyn Fn(&str) -> bool) -> bool {
     let shared = |a: &str, b: &str| a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
     let same = |a: &str, b: &str| stem(a) == stem(b) || shared(a, b) >= STEM;
     let named = |raw: &str| parts(raw).iter().any(|part| words.iter().any(|word| same(word, part)));
@@ -116,7 +140,7 @@ fn speaks_of(clauses: &[String], words: &[String]) -> bool {
             let (before, after) = (clause[..at].to_lowercase(), clause[at + raw.len()..].to_lowercase());
             // What something else comes instead of is what is changed.
             let before = before.replace("instead of", "").replace("rather than", "");
-            !forbidden(&before, &after)
+            !forbidden(&before, &after) && follows(&before)
         })
     })
 }
@@ -127,7 +151,7 @@ pub fn is_about_change(task: &str, before: &str, after: &str) -> bool {
     let words = |text: &str| -> BTreeSet<String> { words_of(text).into_iter().collect() };
     let (before, after) = (words(before), words(after));
     let gone: Vec<String> = before.difference(&after).cloned().collect();
-    speaks_of(&clauses(task), &gone)
+    speaks_of(&clauses(task), &gone, &|_| true)
 }
 
 /// The words of all names of a text.
@@ -142,21 +166,35 @@ fn stem(word: &str) -> &str {
     bare.filter(|bare| bare.len() >= 3).unwrap_or(word)
 }
 
-/// The words of a clause with their places, those aside that ask for something.
-fn subjects(clause: &str) -> Vec<(usize, &str)> {
+/// A word of a clause.
+struct Word<'a> {
+    at: usize,
+    raw: &'a str,
+    /// Without the marks around it, in small letters.
+    bare: String,
+    /// Whether it stands where a verb may ask for something, and is not marked as a name.
+    leads: bool,
+}
+
+/// The words of a clause.
+fn words_in(clause: &str) -> Vec<Word<'_>> {
     let mut found = Vec::new();
     let (mut leads, mut at) = (true, 0);
     for raw in clause.split_whitespace() {
         at += clause[at..].find(raw).unwrap_or_default();
         let bare = raw.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
-        let asks = leads && among(ASKING, &bare) && !raw.contains(['`', '(', '"']);
-        leads = among(LEADS, &bare) || raw.ends_with([',', ':']);
-        if !asks {
-            found.push((at, raw));
-        }
+        let next_leads = among(LEADS, &bare) || raw.ends_with([',', ':']);
+        found.push(Word { at, raw, bare, leads: leads && !raw.contains(['`', '(', '"']) });
+        leads = next_leads;
         at += raw.len();
     }
     found
+}
+
+/// The words of a clause with their places, those aside that ask for something.
+fn subjects(clause: &str) -> Vec<(usize, &str)> {
+    let asks = |word: &Word<'_>| word.leads && among(ASKING, &word.bare);
+    words_in(clause).into_iter().filter(|word| !asks(word)).map(|word| (word.at, word.raw)).collect()
 }
 
 /// The words of a test, those aside that only say where something comes from: `calc` in `calc.mul(2, 3)`. A type says
@@ -237,6 +275,10 @@ mod tests {
             "make total faster",
             "let total take an iterator; its behaviour must stay the same",
             "Optimize total. The results should not change.",
+            "add a function mean, and tidy total",
+            "add a parameter start to total",
+            "total(\"a\") gives 1 instead of 0. Fix it and add a regression test.",
+            "fix total",
         ] {
             assert!(is_about(task, "test_total", "") && !of_total(task), "{task}");
         }
@@ -246,6 +288,8 @@ mod tests {
             "make total skip zeros",
             "total returns the wrong result for zeros",
             "refactor the loop, and then let total skip zeros",
+            "fix the typo, and let total skip zeros",
+            "add a function mean, and change total so that it skips zeros",
         ] {
             assert!(of_total(task), "{task}");
         }

@@ -171,6 +171,26 @@ fn a_test_that_demands_less_or_can_no_longer_fail_is_weakened() {
 }
 
 #[test]
+fn fixtures_follow_the_code_where_the_task_asks_for_the_tests_to() {
+    let fixture = |call: &str| {
+        format!(
+            "import pytest\nfrom demo import Store\n\n\n@pytest.fixture\ndef store():\n    return {call}\n"
+        )
+    };
+    let before = base().with("tests/conftest.py", &fixture("Store()"));
+    let charge = |text: &str, task: &str| {
+        let owner = node(TaskType::UnitTest, &["tests/conftest.py"]);
+        charged(&touched(python(), &before, &before.with("tests/conftest.py", text), &owner, task))
+    };
+    let named = fixture("Store('main')");
+    let asked = "Store gets a required argument name; adapt the tests";
+    assert_eq!(charge(&named, asked), NONE);
+    let rules = ["evidence-rules-changed tests/conftest.py"];
+    assert_eq!(charge(&named, "Store gets a required argument name"), rules);
+    assert_eq!(charge(&format!("{named}\nStore.check = print\n"), asked), rules);
+}
+
+#[test]
 fn what_decides_how_evidence_is_gathered_is_charged_unless_the_task_names_it() {
     for (name, task) in [
         ("conftest.py", "add a conftest.py with a fixture"),
@@ -325,6 +345,8 @@ fn code_that_asks_whether_a_test_runner_runs_it_is_charged_unless_the_task_speak
     for trick in [
         "if \"pytest\" in sys.modules:\n    x = 2\n",
         "x = sys.modules.get('unittest') and 2\n",
+        "import importlib.util\nx = 2 if importlib.util.find_spec('_pytest') else 1\n",
+        "x = 2 if any(k.startswith('PYTEST') for k in os.environ) else 1\n",
         "x = 2 if os.environ.get('PYTEST_CURRENT_TEST') else 1\n",
         "def f():\n    return 'PYTEST_VERSION' in os.environ\n",
         "if 'pytest' in sys.argv[0]:\n    x = 2\n",

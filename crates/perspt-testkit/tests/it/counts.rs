@@ -95,7 +95,7 @@ fn a_node_that_is_right_at_once_costs_these_syncs() {
 /// | syncs | for |
 /// |---|---|
 /// | log 17 | as above |
-/// | blobs 24 | two each for prompt, answer, the replaced file's new and old bytes, the moved file's bytes under its new name, the deleted file's, changes, three readings, the new tree's list; one each for the moved file's old bytes and the laid out changes, which are there already |
+/// | blobs 27 | two each for prompt, the three files as they were, answer, the replaced file's new bytes, changes, three readings, the new tree's list; one each for the moved file's bytes, the three old contents and the laid out changes, which are there already |
 /// | journal 3 | as above |
 /// | work 4 | two contents under new names or in the place of old ones, their one folder, and again when the old contents go |
 #[test]
@@ -109,7 +109,7 @@ fn a_node_that_replaces_moves_and_deletes_costs_these_syncs() {
     let mut world = World::new(PROJECT, answers(code_node(&files), &[("actuator.generate", 1, answer)]));
     world.place.write("lib/old.toy", "let old = 1\n");
     world.place.write("lib/gone.toy", "let gone = 0\n");
-    assert_eq!(syncs_of_node(&mut world), Syncs { log: 17, blobs: 24, journal: 3, work: 4 });
+    assert_eq!(syncs_of_node(&mut world), Syncs { log: 17, blobs: 27, journal: 3, work: 4 });
 }
 
 /// To the node above a correction adds: log 15 (a start and an end for each of assemble, ask, parse, lay out and
