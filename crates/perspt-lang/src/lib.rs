@@ -24,7 +24,7 @@ mod rust;
 mod shared;
 
 pub use plugin::Plugin;
-pub use shared::about::{is_about, is_about_behaviour, is_about_change, is_about_each_line};
+pub use shared::about::{is_about, is_about_behaviour, is_about_change, is_about_each_line, is_about_gain};
 pub use shared::asked::asks_to_change;
 pub use shared::weigh::weigh;
 

@@ -15,7 +15,9 @@ use perspt_core::stage::Root;
 use perspt_core::state::{Node, SessionState};
 use perspt_core::tree::{EntryKind, Tree};
 use perspt_lang::plugin::{Files, Plugin, Touch, Was};
-use perspt_lang::{asks_to_change, is_about, is_about_behaviour, is_about_change, is_about_each_line};
+use perspt_lang::{
+    asks_to_change, is_about, is_about_behaviour, is_about_change, is_about_each_line, is_about_gain,
+};
 use perspt_sandbox::Cancel;
 
 use crate::actor::{Actor, Halt};
@@ -103,14 +105,18 @@ impl Actor {
                 others.any(about) || is_about_change(task, &before, &after)
             };
             let as_it_was = || text(&base, name).is_some() && text(&base, name) == text(green.files, name);
-            let is_about = || match over {
+            let may_demand = || match over {
                 Over::Failed => {
-                    is_about_behaviour(task, name, &text(&base, name).unwrap_or_default()) || code_as_asked
+                    let was = text(&base, name).unwrap_or_default();
+                    let now = text(green.files, name).unwrap_or_default();
+                    is_about_behaviour(task, name, &was)
+                        || (is_about(task, name, &was) && is_about_gain(task, &was, &now))
+                        || code_as_asked
                 }
                 Over::NotRun => about(name) || (as_it_was() && beside()),
             };
             // What failed shows what is wrong, whatever the task is about.
-            let may = *end == TestEnd::Passed && is_about();
+            let may = *end == TestEnd::Passed && may_demand();
             // What an earlier node changed was excused there.
             let by_test_node = spec.task_type.is_test() || changed_before(file);
             by_test_node && (may || asks_to_change(task, test.old.function(), file.name()))

@@ -15,7 +15,7 @@ use perspt_core::reading::{Reading, StageId, StageKind, Status};
 use perspt_core::residual::{Component, Residual};
 use perspt_core::stage::{Profile, Root, Stage, StepOutput};
 use perspt_core::state::{Node, SessionState};
-use perspt_core::tree::Tree;
+use perspt_core::tree::{Change, Tree};
 use perspt_lang::plugin::{Files, Plugin, ReadContext, Touch};
 use perspt_lang::weigh;
 use perspt_sandbox::Cancel;
@@ -66,7 +66,9 @@ impl Actor {
                 let changed = self.changed_tests(state, node, branch, stage, &files)?;
                 rewrote
                     .extend(changed.iter().filter_map(|one| Some((one.file.clone()?, one.symbol.clone()?))));
-                tests_do_something(&mut reading, &before, &changed);
+                if !self.adapts_tests(branch, stage)? {
+                    tests_do_something(&mut reading, &before, &changed);
+                }
                 let task = state.meta.as_ref().map_or("", |meta| meta.task.as_str());
                 reading.residuals.extend(rewritten(&reading.tool, &before, &changed, task));
             }
@@ -228,6 +230,16 @@ impl Actor {
             why: format!("`{path}` is needed, and your ignore rules keep it out of what is measured"),
             install: format!("let the ignore rules have it (`!{path}`), or commit what it is made from"),
         })
+    }
+
+    /// Whether the candidate changes code and a file of existing tests with it, be it what they import.
+    fn adapts_tests(&self, branch: &Branch, stage: &StageId) -> Result<bool, Halt> {
+        let Some(plugin) = self.plugin(&stage.plugin) else { return Ok(false) };
+        let changes = self.changes_of(branch)?;
+        let is_test = |change: &Change| plugin.is_test_file(&change.path);
+        let sources: Vec<&Change> = changes.iter().filter(|change| plugin.is_source(&change.path)).collect();
+        let adapted = |change: &Change| is_test(change) && change.before.is_some() && change.after.is_some();
+        Ok(sources.iter().any(|change| !is_test(change)) && sources.iter().any(|change| adapted(change)))
     }
 
     /// Existing tests that the candidate changed, as its plugin tells them.

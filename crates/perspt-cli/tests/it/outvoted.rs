@@ -98,6 +98,39 @@ fn a_green_test_is_changed_only_with_a_reason() {
 }
 
 #[test]
+fn a_test_that_compares_a_whole_takes_up_what_the_task_adds_to_it() {
+    let files = [
+        ("item.py", "def item(name):\n    return {'name': name}\n"),
+        (
+            "tests/test_item.py",
+            "from item import item\n\n\ndef test_item():\n    assert item('a') == {'name': 'a'}\n",
+        ),
+    ];
+    let code = files[0].1.replace("name}", "name, 'qty': 1}");
+    let text = files[1].1.replace("'a'}", "'a', 'qty': 1}");
+    let world = world(&files, "unit_test", &[("item.py", &code), ("tests/test_item.py", &text)]);
+    world.agent("add a field qty (1 at first) to item").expect(0).says("tests_changed=1");
+}
+
+#[test]
+fn tests_follow_a_module_that_gets_another_name() {
+    let world = World::empty();
+    world.write("calc.py", GOOD);
+    world.write("tests/test_calc.py", GUARD);
+    world.git();
+    let plan = plan_of(&["calc.py", "arith.py", "tests/test_calc.py"], "unit_test");
+    let answer = bundle(&[
+        json!({"operation": "move", "from": "calc.py", "to": "arith.py"}),
+        write("tests/test_calc.py", &GUARD.replace("from calc", "from arith")),
+    ]);
+    let world = world.serve(
+        move |ask: &Ask| if intent(ask).starts_with("architect") { plan.clone() } else { answer.clone() },
+    );
+    world.agent("rename the module calc to arith").expect(0);
+    assert!(!world.ws().join("calc.py").exists());
+}
+
+#[test]
 fn a_wrong_mend_does_not_turn_a_green_test_round() {
     let files = [("calc.py", GOOD), ("tests/test_calc.py", GUARD)];
     let code = GOOD.replace("a * b", "a * b - 6");

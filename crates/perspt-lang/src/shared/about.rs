@@ -72,6 +72,14 @@ pub fn is_about_behaviour(task: &str, name: &str, tokens: &str) -> bool {
     speaks_of(&of_behaviour(task), &of_test(name, tokens), &may_differ)
 }
 
+/// Whether a test came to speak of something that the task wants and that it did not speak of: a field of a value that it
+/// compares as a whole.
+pub fn is_about_gain(task: &str, before: &str, after: &str) -> bool {
+    let words = |text: &str| -> BTreeSet<String> { words_of(text).into_iter().collect() };
+    let gained: Vec<String> = words(after).difference(&words(before)).cloned().collect();
+    speaks_of(&of_behaviour(task), &gained, &|_| true)
+}
+
 /// Whether every line from the first to the last in which two texts differ says what something is that the task speaks
 /// of so that it may be something else: `raise MAX_RETRIES to 5` and the line `MAX_RETRIES = 3`.
 pub fn is_about_each_line(task: &str, before: &str, after: &str) -> bool {
@@ -235,7 +243,7 @@ fn parts(name: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_about, is_about_behaviour, is_about_change, is_about_each_line};
+    use super::{is_about, is_about_behaviour, is_about_change, is_about_each_line, is_about_gain};
 
     fn tokens(text: &str) -> String {
         text.split(' ').collect::<Vec<_>>().join("\u{1}")
@@ -306,6 +314,15 @@ mod tests {
             "use pkg::core::area;\n",
             "use pkg::geometry::area;\n"
         ));
+    }
+
+    #[test]
+    fn a_test_gains_what_a_task_adds() {
+        let (before, after) =
+            ("assert asdict(item) == {'name': 1}", "assert asdict(item) == {'name': 1, 'qty': 2}");
+        assert!(is_about_gain("add a field qty to Item", before, after));
+        assert!(!is_about_gain("add a field price to Item", before, after));
+        assert!(!is_about_gain("add qty without changing what asdict returns", before, after));
     }
 
     #[test]
