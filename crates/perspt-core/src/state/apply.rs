@@ -99,6 +99,9 @@ impl SessionState {
                 self.end.take_if(|end| end.reason.is_resumable());
             }
             Event::SessionEnded { reason, outcome, trouble, owed, .. } => {
+                if !reason.is_resumable() {
+                    self.edited.clear();
+                }
                 self.end = Some(End {
                     reason: *reason,
                     outcome: *outcome,

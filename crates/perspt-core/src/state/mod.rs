@@ -213,7 +213,8 @@ pub struct SessionState {
     pub owed: BTreeMap<String, BTreeSet<RelPath>>,
     /// Files that did not exist when the session began.
     pub authored: BTreeSet<RelPath>,
-    /// Files that the user changed while the session went on, with the tree of before, until a commit takes them up.
+    /// Files that the user changed while the session went on, with the tree of before, until a commit takes them up
+    /// or nothing more can be answered.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub edited: BTreeMap<RelPath, TreeRef>,
     /// Bytes of the user's that lost their place in the tree.

@@ -50,7 +50,7 @@ const DEFINING: &str = "pub crate const static let mut self";
 /// Words for all but what a task is about.
 const ELSEWHERE: &str = "other others rest else elsewhere otherwise";
 
-/// Words after which such a word leads.
+/// Words after which a verb leads.
 const LEADS: &str = "and then to please also should must can could";
 
 /// Words that say nothing of what a test is about.
