@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use perspt_core::bundle::Bundle;
+use perspt_core::bundle::{Artifact, Bundle};
 use perspt_core::effect::{Branch, TreeRef};
 use perspt_core::event::{Capture, Ended, Event, ParseState, PlanSource, RepoMode, RetryClass, RootRef};
 use perspt_core::ids::{BlobId, EffectId, NodeId};
@@ -174,32 +174,41 @@ impl Actor {
         let scope = WriteScope::new(state, node, files.tree(), plugins);
         let applied = apply(bundle, files, &bounds, &scope)?;
         let mut faults = hidden(&applied, files, &bounds);
-        faults.extend(self.dropped(state, &applied));
+        faults.extend(self.undone(state, bundle, &applied));
         if faults.is_empty() { Ok(applied) } else { Err(faults) }
     }
 
-    /// What an answer would take away of what the user wrote into the same files while the session went on.
-    fn dropped(&self, state: &SessionState, applied: &Applied) -> Vec<String> {
+    /// What an answer would undo of what the user did to the same files while the session went on.
+    fn undone(&self, state: &SessionState, bundle: &Bundle, applied: &Applied) -> Vec<String> {
         let text = |tree: TreeRef, path: &RelPath| -> Option<String> {
             let tree = self.tree_of(tree).ok()?;
             let known = tree.entries.contains_key(path);
             let files = TreeFiles::new(tree, self.sources());
             if known { files.text(path) } else { Some(String::new()) }
         };
-        let lost = applied.files.iter().filter_map(|(path, now)| {
-            let (before, theirs) = (text(*state.edited.get(path)?, path)?, text(state.head?, path)?);
-            let now = now.as_ref().map_or("", |(_, text)| text.as_str());
-            let lines = |text: &str| -> BTreeSet<String> {
-                text.lines().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect()
+        let is_whole = |path: &RelPath| {
+            let writes =
+                |one: &Artifact| matches!(one, Artifact::Write { path: own, .. } if own == path.as_str());
+            bundle.artifacts.iter().any(writes)
+        };
+        let undone = applied.files.iter().filter_map(|(path, now)| {
+            let (before, theirs) = (text(*state.edited.get(path)?, path), text(state.head?, path)?);
+            // What is gone from here may have been moved.
+            let now = match now {
+                Some((_, text)) => text.clone(),
+                None => applied.files.values().flatten().map(|(_, text)| text.as_str()).collect(),
             };
-            let (before, now) = (lines(&before), lines(now));
-            let lost = lines(&theirs).into_iter().find(|line| !before.contains(line) && !now.contains(line))?;
+            let what = match before {
+                Some(before) => undone_lines(&before, &theirs, &now)?,
+                // Of edits that found their place it is known that the user's text was seen.
+                None if is_whole(path) => undone_lines("", &theirs, &now)?,
+                None => return None,
+            };
             Some(format!(
-                "`{path}`: the user wrote `{lost}` there while you worked, and it would be lost: keep what is theirs, or \
-                 change the file by `edit`"
+                "`{path}`: while you worked the user {what}: leave what is theirs as it is, or change the file by `edit`"
             ))
         });
-        lost.collect()
+        undone.collect()
     }
 
     /// The branch's changes with what was applied on top, against the same base. Contents before and
@@ -237,6 +246,20 @@ impl Actor {
         self.parts.blobs.put(&bytes)?;
         Ok(())
     }
+}
+
+/// What the user did to a text, told by its first line, that a newer text does not have: lines that are theirs, and none
+/// of those that they took out.
+fn undone_lines(before: &str, theirs: &str, now: &str) -> Option<String> {
+    let lines = |text: &str| -> BTreeSet<String> {
+        let lines = text.lines().map(str::trim).filter(|line| line.contains(char::is_alphanumeric));
+        lines.map(str::to_owned).collect()
+    };
+    let (before, theirs, now) = (lines(before), lines(theirs), lines(now));
+    let written = theirs.difference(&before).find(|line| !now.contains(*line));
+    let removed = || before.difference(&theirs).find(|line| now.contains(*line));
+    let wrote = written.map(|line| format!("wrote `{line}` there, and it would be lost"));
+    wrote.or_else(|| removed().map(|line| format!("took `{line}` out there, and it would be back")))
 }
 
 /// Files that an answer's own ignore rules would hide: they could be neither verified nor committed.

@@ -89,7 +89,9 @@ fn an_edit_of_the_nodes_own_file_during_the_run_is_never_lost() {
     let edited = "def add(a, b):\n    return a + b\n\n\nMINE = 1\n";
     let edit = |world: &World| world.write("calc/__init__.py", edited);
     let (world, ran) = meanwhile(World::of(L), edit);
-    ran.expect(4).says("REBASE your_changes=calc/__init__.py").says("the user wrote `MINE = 1` there");
+    ran.expect(4)
+        .says("REBASE your_changes=calc/__init__.py")
+        .says("the user wrote `MINE = 1` there, and it would be lost");
     assert!(world.server().requests()[2].text().contains("MINE = 1"), "the model is shown the user's edit");
     assert_eq!(world.read("calc/__init__.py"), edited);
     // An answer that keeps it lands.
@@ -105,9 +107,73 @@ fn an_edit_of_the_nodes_own_file_during_the_run_is_never_lost() {
 }
 
 #[test]
+fn what_the_user_takes_out_during_the_run_does_not_come_back() {
+    let long = "def add(a, b):\n    return a + b\n\n\nUNUSED = 1\n";
+    let world = World::of(L);
+    world.write(L.lib(), long);
+    let whole = move |_| {
+        let code = format!("{long}\n\ndef mul(a, b):\n    return a * b\n");
+        bundle(&[write(L.lib(), &code), write(L.new_test(), L.test_text())])
+    };
+    let short = long.replace("UNUSED = 1\n", "");
+    let (world, ran) = meanwhile_with(world, |world| world.write(L.lib(), &short), whole);
+    ran.expect(4).says("the user took `UNUSED = 1` out there");
+    assert_eq!(world.read(L.lib()), short);
+}
+
+#[test]
+fn an_edit_before_the_nodes_first_prompt_is_never_lost_either() {
+    let gate = Gate::new();
+    let inner = gate.clone();
+    let world = World::of(L).serve(move |ask: &Ask| {
+        let plan = || plan_of(&[L.lib(), L.new_test()], "unit_test");
+        match (ask.ordinal, intent(ask).starts_with("architect")) {
+            (1, _) => plan().gate(Point::AfterChunks(1), &inner),
+            (_, true) => plan(),
+            (_, false) => solution(L),
+        }
+    });
+    let edited = "def add(a, b):\n    return a + b\n\n\nMINE = 1\n";
+    let running = world.spawn(&["agent", "-y", "add a mul function"]);
+    gate.arrivals().wait(1);
+    world.write(L.lib(), edited);
+    gate.open();
+    running.wait().expect(4).says("the user wrote");
+    assert_eq!(world.read(L.lib()), edited);
+}
+
+#[test]
+fn what_the_user_writes_into_a_file_moves_along_with_it() {
+    let gate = Gate::new();
+    let inner = gate.clone();
+    let world = World::of(L);
+    world.write("calc/old.py", "OLD = 1\n");
+    world.git();
+    let answer = bundle(&[
+        json!({"operation": "move", "from": "calc/old.py", "to": "calc/fresh.py"}),
+        write(
+            "tests/test_fresh.py",
+            "from calc.fresh import OLD\n\n\ndef test_old():\n    assert OLD == 1\n",
+        ),
+    ]);
+    let world = world.serve(move |ask: &Ask| {
+        if intent(ask).starts_with("architect") {
+            return plan_of(&["calc/old.py", "calc/fresh.py", "tests/test_fresh.py"], "unit_test");
+        }
+        if ask.ordinal == 2 { answer.clone().gate(Point::AfterChunks(1), &inner) } else { answer.clone() }
+    });
+    let running = world.spawn(&["agent", "-y", "rename the module calc.old to calc.fresh, with a test"]);
+    gate.arrivals().wait(1);
+    world.write("calc/old.py", "OLD = 1\nMINE = 2\n");
+    gate.open();
+    running.wait().expect(0).says("REBASE");
+    assert_eq!(world.read("calc/fresh.py"), "OLD = 1\nMINE = 2\n");
+}
+
+#[test]
 fn a_file_that_the_user_makes_during_the_run_is_not_replaced() {
     let (world, ran) = meanwhile(World::of(L), |world| world.write(L.new_test(), "MINE = 1\n"));
-    ran.expect(4).says("the user wrote `MINE = 1` there");
+    ran.expect(4).says("the user wrote `MINE = 1` there, and it would be lost");
     assert_eq!(world.read(L.new_test()), "MINE = 1\n");
 }
 
