@@ -192,7 +192,12 @@ impl Actor {
             bundle.artifacts.iter().any(writes)
         };
         let undone = applied.files.iter().filter_map(|(path, now)| {
-            let (before, theirs) = (text(*state.edited.get(path)?, path), text(state.head?, path)?);
+            let head = state.head?;
+            let (before, theirs) = (text(*state.edited.get(path)?, path), text(head, path)?);
+            // A file that the user took away as a whole may be written again: the plan has it.
+            if !self.tree_of(head).ok()?.entries.contains_key(path) {
+                return None;
+            }
             // What is gone from here may have been moved.
             let now = match now {
                 Some((_, text)) => text.clone(),
