@@ -68,7 +68,8 @@ pub fn resume(
     Ok(log.opened(workspace, lease))
 }
 
-/// Ends a session for good whose process is gone or that could be resumed: abort from another terminal when nobody is there to read it.
+/// Ends a session for good whose process is gone or that could be resumed: abort from another terminal when nobody
+/// is there to read it.
 pub fn abort_dead(home: &Home, id: &SessionId, at: Millis, by: &str) -> Result<SessionState, AgentError> {
     let mut unseen = Unseen;
     let (mut log, _, _lease) = take_up(home, id, at, &mut unseen)?;
