@@ -199,6 +199,7 @@ impl Actor {
                 return None;
             }
             // What is gone from here may have been moved.
+            let is_gone = now.is_none();
             let now = match now {
                 Some((_, text)) => text.clone(),
                 None => applied.files.values().flatten().map(|(_, text)| text.as_str()).collect(),
@@ -206,7 +207,7 @@ impl Actor {
             let what = match before {
                 Some(before) => undone_lines(&before, &theirs, &now)?,
                 // Of edits that found their place it is known that the user's text was seen.
-                None if is_whole(path) => undone_lines("", &theirs, &now)?,
+                None if is_gone || is_whole(path) => undone_lines("", &theirs, &now)?,
                 None => return None,
             };
             Some(format!(

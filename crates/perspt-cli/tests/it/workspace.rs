@@ -123,23 +123,26 @@ fn what_the_user_takes_out_during_the_run_does_not_come_back() {
 
 #[test]
 fn an_edit_before_the_nodes_first_prompt_is_never_lost_either() {
-    let gate = Gate::new();
-    let inner = gate.clone();
-    let world = World::of(L).serve(move |ask: &Ask| {
-        let plan = || plan_of(&[L.lib(), L.new_test()], "unit_test");
-        match (ask.ordinal, intent(ask).starts_with("architect")) {
-            (1, _) => plan().gate(Point::AfterChunks(1), &inner),
-            (_, true) => plan(),
-            (_, false) => solution(L),
-        }
-    });
-    let edited = "def add(a, b):\n    return a + b\n\n\nMINE = 1\n";
-    let running = world.spawn(&["agent", "-y", "add a mul function"]);
-    gate.arrivals().wait(1);
-    world.write(L.lib(), edited);
-    gate.open();
-    running.wait().expect(4).says("the user wrote");
-    assert_eq!(world.read(L.lib()), edited);
+    let deletes = || bundle(&[json!({"operation": "delete", "path": L.lib()})]);
+    for answer in [solution(L), deletes()] {
+        let gate = Gate::new();
+        let inner = gate.clone();
+        let world = World::of(L).serve(move |ask: &Ask| {
+            let plan = || plan_of(&[L.lib(), L.new_test()], "unit_test");
+            match (ask.ordinal, intent(ask).starts_with("architect")) {
+                (1, _) => plan().gate(Point::AfterChunks(1), &inner),
+                (_, true) => plan(),
+                (_, false) => answer.clone(),
+            }
+        });
+        let edited = "def add(a, b):\n    return a + b\n\n\nMINE = 1\n";
+        let running = world.spawn(&["agent", "-y", "add a mul function"]);
+        gate.arrivals().wait(1);
+        world.write(L.lib(), edited);
+        gate.open();
+        running.wait().expect(4).says("the user wrote");
+        assert_eq!(world.read(L.lib()), edited);
+    }
 }
 
 #[test]
