@@ -25,7 +25,9 @@ mod shared;
 
 pub use plugin::Plugin;
 pub use shared::about::{is_about, is_about_behaviour, is_about_change, is_about_each_line, is_about_gain};
-pub use shared::asked::asks_to_change;
+pub use shared::asked::{asks_to_change, asks_to_rewrite};
+pub use shared::mends::{adds_regression_test, mends, only_renames};
+pub use shared::stands::{same_values, stands_in};
 pub use shared::weigh::weigh;
 
 static PLUGINS: [&dyn Plugin; 2] = [&rust::Rust, &python::Python];

@@ -3,6 +3,7 @@
 
 use perspt_core::hash::{Sha, ShaBuilder};
 use perspt_core::path::RelPath;
+use perspt_core::tree::EntryKind;
 use perspt_lang::plugin::Files;
 use perspt_policy::secrets::is_secret;
 
@@ -111,7 +112,7 @@ impl Assembly<'_> {
             return;
         }
         let Some(text) = self.files.text(path) else {
-            self.degraded.push(format!("{path}: not a text file of a size that can be shown"));
+            self.degraded.push(format!("{path}: {}", self.not_shown(path)));
             return;
         };
         if text.len() <= self.left {
@@ -132,7 +133,15 @@ impl Assembly<'_> {
             Some(text) => {
                 self.degraded.push(format!("{path}: {} bytes, over the context budget", text.len()))
             }
-            None => self.degraded.push(format!("{path}: not a text file of a size that can be shown")),
+            None => self.degraded.push(format!("{path}: {}", self.not_shown(path))),
+        }
+    }
+
+    /// Why a file of the tree has no text.
+    fn not_shown(&self, path: &RelPath) -> &'static str {
+        match self.files.tree().entries.get(path).map(|entry| entry.kind) {
+            Some(EntryKind::Symlink) => "a symbolic link, which is not followed",
+            _ => "not a text file of a size that can be shown",
         }
     }
 

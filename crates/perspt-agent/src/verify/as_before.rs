@@ -16,7 +16,8 @@ use perspt_core::state::{Node, SessionState};
 use perspt_core::tree::{EntryKind, Tree};
 use perspt_lang::plugin::{Files, Plugin, Touch, Was};
 use perspt_lang::{
-    asks_to_change, is_about, is_about_behaviour, is_about_change, is_about_each_line, is_about_gain,
+    asks_to_change, asks_to_rewrite, is_about, is_about_behaviour, is_about_change, is_about_each_line,
+    is_about_gain, only_renames, same_values, stands_in,
 };
 use perspt_sandbox::Cancel;
 
@@ -42,6 +43,13 @@ pub(super) struct Outvoted {
     pub runs: Vec<RunNote>,
     /// What kept them from being run.
     pub environment: Option<MissingTool>,
+}
+
+impl Outvoted {
+    /// Whether there is nothing against the candidate.
+    pub fn is_nothing(&self) -> bool {
+        self.residuals.is_empty() && self.environment.is_none()
+    }
 }
 
 impl Actor {
@@ -119,7 +127,12 @@ impl Actor {
             let may = *end == TestEnd::Passed && may_demand();
             // What an earlier node changed was excused there.
             let by_test_node = spec.task_type.is_test() || changed_before(file);
-            by_test_node && (may || asks_to_change(task, test.old.function(), file.name()))
+            let asked = may || asks_to_change(task, test.old.function(), file.name());
+            let with_other_values = || match (text(&base, name), text(green.files, name)) {
+                (Some(was), Some(now)) => only_renames(task) && !same_values(task, &was, &now),
+                _ => false,
+            };
+            by_test_node && asked && !with_other_values()
         };
         // A runner may know no more of a test than the crate it is built into.
         let home = |name: &str| changed.iter().find(|file| plugin.test_text(&base, file, name).is_some());
@@ -132,8 +145,10 @@ impl Actor {
                 let text = |files: &TreeFiles| plugin.test_text(files, &test.file, test.name);
                 let (was, now) = (text(&base), text(green.files));
                 let differs = now.is_some() && now != was && now != text(&node_base);
-                let about = || is_about(task, test.name, &was.unwrap_or_default());
-                differs && !about() && !asks_to_change(task, test.function(), test.file.name())
+                let (was, now) = (was.unwrap_or_default(), now.unwrap_or_default());
+                // What the task speaks of may be tested more.
+                let grows = || is_about(task, test.name, &was) && stands_in(&was, &now);
+                differs && !grows() && !asks_to_rewrite(task, test.function(), test.file.name())
             };
             let met = met(head, &old, &home).into_iter().filter(needless);
             residuals.extend(met.map(|test| test.needless(&old.tool)));
@@ -143,7 +158,12 @@ impl Actor {
 
     /// The tree that the session began with, and what the user changed of it since: files that differ from it now and
     /// that no commit of the session touched last.
-    fn tests_of_the_user(&self, state: &SessionState, first: TreeRef, branch: &Branch) -> Result<Tree, Halt> {
+    pub(super) fn tests_of_the_user(
+        &self,
+        state: &SessionState,
+        first: TreeRef,
+        branch: &Branch,
+    ) -> Result<Tree, Halt> {
         let (mut tree, now) = (self.tree_of(first)?, self.tree_of(branch.base)?);
         let is_ours = |path: &RelPath| {
             let mut committed = state.nodes.values().filter(|node| node.end == Some(NodeEnd::Committed));
@@ -163,7 +183,7 @@ impl Actor {
 }
 
 /// The tree the session began with and the reading of its tests; that of the head where the first was not measured.
-fn first_look<'a>(
+pub(super) fn first_look<'a>(
     state: &SessionState,
     branch: &Branch,
     before: &'a [Reading],
@@ -181,7 +201,7 @@ fn names_of(reading: &Reading) -> impl Iterator<Item = &str> {
 }
 
 /// The candidate's tree with the tests of its base.
-fn with_tests(
+pub(super) fn with_tests(
     touch: &Touch<'_>,
     was: impl IntoIterator<Item = (RelPath, Was)>,
     mut sources: Sources,
@@ -234,13 +254,13 @@ impl OldTest<'_> {
     fn needless(&self, sensor: &str) -> Residual {
         let name = self.name.split('[').next().unwrap_or(self.name);
         let message = format!(
-            "the test `{name}` is not what it was, though it passes over this code as it was and the task says \
-             nothing of it"
+            "the test `{name}` does not demand what it did, though it passes over this code as it was and the task \
+             does not ask for that"
         );
         let mut residual = Residual::error(Component::Log, "test-changed-unasked", sensor, message);
         residual.score = Milli::units(TEST_UNITS);
         residual.symbol = Some(name.to_owned());
-        residual.hint = Some("Leave it as it was; write tests of your own beside it.".to_owned());
+        residual.hint = Some("Leave every line of it as it was; put what you add beside it.".to_owned());
         residual.in_file(Some(self.file.clone()))
     }
 }
@@ -270,7 +290,7 @@ impl Demand<'_> {
 }
 
 /// How a test ended.
-fn end(reading: &Reading, name: &TestName) -> Option<TestEnd> {
+pub(super) fn end(reading: &Reading, name: &TestName) -> Option<TestEnd> {
     reading.tests.as_ref()?.results.get(name).map(|result| result.end)
 }
 

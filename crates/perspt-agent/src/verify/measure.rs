@@ -21,7 +21,7 @@ use perspt_lang::weigh;
 use perspt_sandbox::Cancel;
 use perspt_sandbox::slot::{Drift, leads_back, link_texts};
 
-use super::as_before::Green;
+use super::as_before::{Green, Outvoted};
 use super::evidence::{cases_in, expect_tests, rewritten, spare_untouched, tests_do_something};
 use crate::actor::{Actor, Bench, Halt, brief};
 use crate::files::{Sources, TreeFiles, exists};
@@ -100,10 +100,14 @@ impl Actor {
         {
             let green = Green { reading: &reading, before: &before, files: &files };
             let at = (stage, &root, plugin);
-            let outvoted = self.tests_as_before(state, (node, branch), at, &green, cancel).await?;
-            reading.residuals.extend(outvoted.residuals);
-            runs.extend(outvoted.runs);
-            environment = outvoted.environment;
+            let mut against = self.tests_as_before(state, (node, branch), at, &green, cancel).await?;
+            if against.is_nothing() {
+                let more = self.shows_its_mend(state, (node, branch), at, &green, cancel).await?;
+                against = Outvoted { runs: [against.runs, more.runs].concat(), ..more };
+            }
+            reading.residuals.extend(against.residuals);
+            runs.extend(against.runs);
+            environment = against.environment;
         }
         if let Some(fault) = environment.as_ref().filter(|_| node.is_some()) {
             // What a broken tool says is nobody's finding.

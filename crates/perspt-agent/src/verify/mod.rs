@@ -5,4 +5,5 @@ mod calibrate;
 mod evidence;
 mod lay_out;
 mod measure;
+mod mended;
 mod structure;

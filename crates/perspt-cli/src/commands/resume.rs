@@ -40,6 +40,9 @@ pub fn run(args: &ResumeArgs) -> Result<u8, Failure> {
                 "SUMMARY session={id} completed={done}/{} status={status} already_ended=true",
                 before.order.len()
             ));
+            if end.outcome.exit_code() != 0 {
+                out::note("this session is over; begin another one with `perspt agent`");
+            }
         }
         return Ok(end.outcome.exit_code());
     }

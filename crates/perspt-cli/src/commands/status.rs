@@ -1,6 +1,7 @@
 //! `perspt status`: what a session is doing, from its log alone.
 
 use perspt_core::ids::SessionId;
+use perspt_core::outcome::NodeEnd;
 use perspt_core::state::{Node, SessionState};
 use perspt_store::Home;
 use serde_json::json;
@@ -60,7 +61,7 @@ fn list(home: &Home, as_lines_of_json: bool) -> Result<u8, Failure> {
 fn tools(state: &SessionState) -> String {
     let stages = state.probed.iter().flatten().flat_map(|root| {
         let working = root.stages.iter().map(|stage| format!("{} ok", stage.tool));
-        let missing = root.missing.iter().map(|missing| format!("{} missing", missing.tool));
+        let missing = root.missing.iter().map(|missing| format!("{} not usable", missing.tool));
         working.chain(missing).collect::<Vec<_>>()
     });
     stages.collect::<Vec<_>>().join(", ")
@@ -89,7 +90,7 @@ fn show(id: &SessionId, state: &SessionState, running: bool) {
     }
     for id in &state.order {
         if let Some(node) = state.nodes.get(id) {
-            show_node(node);
+            show_node(state, node);
         }
     }
     for (path, place) in &state.kept {
@@ -101,13 +102,22 @@ fn show(id: &SessionId, state: &SessionState, running: bool) {
     }
 }
 
-fn show_node(node: &Node) {
+/// Where a node stands: once its session is over, nothing is being done for it any more.
+fn node_word(state: &SessionState, node: &Node) -> &'static str {
+    let over = state.end.as_ref().is_some_and(|end| !end.reason.is_resumable());
+    match node.end {
+        None | Some(NodeEnd::Open) if over => "unfinished",
+        _ => node.state().as_str(),
+    }
+}
+
+fn show_node(state: &SessionState, node: &Node) {
     let energy = node.best.as_ref().and_then(|best| best.energy.as_ref());
     let energy = energy.map_or("not measured".to_owned(), energy_words);
     out::line(&format!(
         "node       {:<20} {:<11} attempts {} corrections {} {energy}",
         node.spec.id.as_str(),
-        node.state().as_str(),
+        node_word(state, node),
         node.attempts,
         node.corrections
     ));
@@ -128,7 +138,7 @@ fn as_json(id: &SessionId, state: &SessionState, running: bool) -> serde_json::V
         .map(|node| {
             json!({
                 "id": node.spec.id,
-                "state": node.state(),
+                "state": node_word(state, node),
                 "class": node.spec.node_class,
                 "goal": node.spec.goal,
                 "attempts": node.attempts,

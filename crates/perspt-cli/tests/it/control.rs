@@ -136,8 +136,8 @@ fn abort_of_a_paused_session_ends_it_for_good() {
     gate.open();
     running.wait().expect(130).says("status=paused");
     world.perspt(&["abort"]).expect(0).says("was aborted (aborted)");
-    world.perspt(&["status"]).expect(0).says("aborted");
-    world.perspt(&["resume"]).expect(130).says("already_ended=true");
+    world.perspt(&["status"]).expect(0).says("aborted").says("unfinished").never_says("generating");
+    world.perspt(&["resume"]).expect(130).says("already_ended=true").warns("this session is over");
     world.perspt(&["ledger", "--verify"]).expect(0);
     assert_eq!(world.files(), before);
 }

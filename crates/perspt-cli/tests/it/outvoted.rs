@@ -89,7 +89,15 @@ fn a_green_test_is_changed_only_with_a_reason() {
         let world = world(&files, "unit_test", &[("calc.py", &code), ("tests/test_calc.py", &text)]);
         let before = world.files();
         let ran = world.agent("add a function sub, with tests").expect(4).never_says("COMMIT");
-        assert!(ran.out.contains("test_mul` is not what it was, though it passes"), "{}", ran.out);
+        assert!(ran.out.contains("test_mul` does not demand what it did, though it passes"), "{}", ran.out);
+        assert_eq!(world.files(), before);
+    }
+    // To be asked for more of a test is no leave to demand less with it.
+    for less in ["assert mul(0, 3) == 0", "assert mul(2, 3) == 6 or mul(0, 3) == 0"] {
+        let text = GUARD.replace("assert mul(2, 3) == 6", less);
+        let world = world(&files, "unit_test", &[("tests/test_calc.py", &text)]);
+        let before = world.files();
+        world.agent("add a case for zero to the test of mul").expect(4).never_says("COMMIT");
         assert_eq!(world.files(), before);
     }
     let more = format!("{}    assert mul(0, 3) == 0\n", GUARD);
@@ -131,6 +139,21 @@ fn tests_follow_a_module_that_gets_another_name() {
 }
 
 #[test]
+fn another_name_lets_the_values_of_a_test_be() {
+    let files = [("calc.py", GOOD), ("tests/test_calc.py", GUARD)];
+    let code = GOOD.replace("def mul", "def times");
+    let test = GUARD.replace("import mul", "import times").replace("assert mul", "assert times");
+    let task = "rename mul to times, and use the new name in the tests";
+    let (wrong, other) = (code.replace("a * b", "a + b"), test.replace("(2, 3) == 6", "(2, 2) == 4"));
+    let answer = [("calc.py", wrong.as_str()), ("tests/test_calc.py", other.as_str())];
+    refused(&world(&files, "unit_test", &answer), task, "test_mul");
+    let answer = [("calc.py", code.as_str()), ("tests/test_calc.py", test.as_str())];
+    let world = world(&files, "unit_test", &answer);
+    world.agent(task).expect(0);
+    assert!(world.read("calc.py").contains("def times"));
+}
+
+#[test]
 fn a_wrong_mend_does_not_turn_a_green_test_round() {
     let files = [("calc.py", GOOD), ("tests/test_calc.py", GUARD)];
     let code = GOOD.replace("a * b", "a * b - 6");
@@ -154,8 +177,84 @@ fn to_be_asked_for_tests_is_no_leave_to_let_one_demand_less_that_the_task_says_n
 }
 
 #[test]
-fn a_task_that_names_what_a_test_tests_may_make_it_demand_something_else() {
+fn a_test_of_what_the_task_changes_may_demand_something_else_and_not_less() {
     let files = [("calc.py", GOOD), ("tests/test_calc.py", GUARD)];
+    let code = GOOD.replace("a * b", "a * b * 2");
+    let task = "let mul double its result and update its test";
+    for (now, less) in [(">= 0", true), ("is not None", true), ("== 12", false)] {
+        let text = GUARD.replace("== 6", now);
+        let world = world(&files, "unit_test", &[("calc.py", &code), ("tests/test_calc.py", &text)]);
+        let ran = world.agent(task).expect(if less { 4 } else { 0 });
+        assert_eq!(ran.out.contains("`test_mul` asserts less"), less, "{}", ran.out);
+    }
+}
+
+/// A sum that leaves the first price out, which its test does not see.
+const CART: [(&str, &str); 2] = [
+    ("cart.py", "def total(prices):\n    return sum(prices[1:])\n"),
+    ("tests/test_cart.py", "from cart import total\n\n\ndef test_total():\n    assert total([]) == 0\n"),
+];
+
+#[test]
+fn a_mend_changes_more_than_tests() {
+    for test in [
+        "import cart\n\n\ndef test_first(monkeypatch):\n    monkeypatch.setattr(cart, 'total', sum)\n    assert cart.total([1, 2]) == 3\n",
+        "def total(prices):\n    return sum(prices)\n\n\ndef test_first():\n    assert total([1, 2]) == 3\n",
+    ] {
+        let world = world(&CART, "unit_test", &[("tests/test_first.py", test)]);
+        let before = world.files();
+        let ran =
+            world.agent("total leaves the first price out, fix this bug").expect(4).never_says("COMMIT");
+        assert!(ran.out.contains("nothing but tests was changed"), "{}", ran.out);
+        assert_eq!(world.files(), before);
+    }
+    let shows = "from cart import total\n\n\ndef test_two():\n    assert total([0, 2]) == 2\n";
+    world(&CART, "unit_test", &[("tests/test_two.py", shows)]).agent("test total with two prices").expect(0);
+}
+
+#[test]
+fn a_regression_test_fails_over_the_code_as_it_was() {
+    let task = "total leaves the first price out. Fix this bug and add a regression test.";
+    let mended = CART[0].1.replace("[1:]", "");
+    let blind = "from cart import total\n\n\ndef test_first():\n    assert total([0, 2]) == 2\n";
+    let still_wrong = CART[0].1.replace("sum(", "0 + sum(");
+    let own = "import cart\n\n\ndef test_first(monkeypatch):\n    monkeypatch.setattr(cart, 'total', sum)\n    assert cart.total([1, 2]) == 3\n";
+    for (code, test) in [(&mended, blind), (&still_wrong, own)] {
+        let world = world(&CART, "unit_test", &[("cart.py", code), ("tests/test_first.py", test)]);
+        let before = world.files();
+        let ran = world.agent(task).expect(4).never_says("COMMIT");
+        assert!(ran.out.contains("every new test passes over the code as it was"), "{}", ran.out);
+        assert_eq!(world.files(), before);
+    }
+    let sees = blind.replace("[0, 2]) == 2", "[1, 2]) == 3");
+    let answer = [("cart.py", mended.as_str()), ("tests/test_first.py", sees.as_str())];
+    world(&CART, "unit_test", &answer).agent(task).expect(0);
+}
+
+#[test]
+fn a_regression_test_beside_rust_code_fails_over_the_code_as_it_was() {
+    let manifest = "[package]\nname = \"cart\"\nedition = \"2021\"\n";
+    let code = "pub fn total(prices: &[i64]) -> i64 {\n    prices.iter().skip(1).sum()\n}\n";
+    let tests = "\n#[cfg(test)]\nmod tests {\n    use super::*;\n\n    #[test]\n    fn of_none() {\n        assert_eq!(total(&[]), 0);\n    }\n}\n";
+    let base = format!("{code}{tests}");
+    let files = [("Cargo.toml", manifest), ("src/lib.rs", base.as_str())];
+    let task = "total leaves the first price out. Fix this bug and add a regression test.";
+    let first = |asserted: &str| {
+        let test = format!("    #[test]\n    fn of_two() {{\n        {asserted}\n    }}\n}}\n");
+        let tests = tests.trim_end().trim_end_matches('}');
+        format!("{}{tests}\n{test}", code.replace(".skip(1)", ""))
+    };
+    let blind = first("assert_eq!(total(&[0, 2]), 2);");
+    let ran = world(&files, "unit_test", &[("src/lib.rs", &blind)]).agent(task).expect(4);
+    assert!(ran.out.contains("every new test passes over the code as it was"), "{}", ran.out);
+    let sees = first("assert_eq!(total(&[1, 2]), 3);");
+    world(&files, "unit_test", &[("src/lib.rs", &sees)]).agent(task).expect(0);
+}
+
+#[test]
+fn a_task_that_names_what_a_test_tests_may_make_it_demand_something_else() {
+    let of_zero = GUARD.replace("mul(2, 3) == 6", "mul(0, 3) == 0");
+    let files = [("calc.py", GOOD), ("tests/test_calc.py", of_zero.as_str())];
     let raising = "def mul(a, b):\n    if not a or not b:\n        raise ValueError\n    return a * b\n";
     let demand = "import pytest\n\nfrom calc import mul\n\n\ndef test_mul():\n    with pytest.raises(ValueError):\n        mul(0, 3)\n";
     let other = world(&files, "unit_test", &[("calc.py", raising), ("tests/test_calc.py", demand)]);

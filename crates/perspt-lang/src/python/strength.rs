@@ -29,9 +29,11 @@ pub(crate) fn of(lines: &[&Line<'_>]) -> Strength {
         let raised = line.tokens.iter().filter(|token| RAISES.contains(token)).count();
         strength.comparisons += raised;
         strength.equalities += raised;
+        strength.dead += usize::from(is_dead(line));
         strength.voids += usize::from(catches_assertions(line)) + usize::from(is_dead(line));
         if asserts(line) {
             compare(&line.tokens, &mut strength);
+            strength.alternatives += line.tokens.iter().filter(|token| **token == "or").count();
             strength.voids += usize::from(is_always_true(line));
         }
     }

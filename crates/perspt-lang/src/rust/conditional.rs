@@ -10,8 +10,12 @@ use super::lexer::{Kind, Token, lex};
 use crate::plugin::{Files, Touch};
 use crate::shared::touch::{more_than_before, test_only};
 
-/// Words by which a task asks for conditional compilation.
-const ASKED: [&str; 3] = ["cfg", "cfg_attr", "conditional compilation"];
+/// Counts how often code finds out in one way that it is under test.
+type Count = fn(&[Token<'_>]) -> usize;
+
+/// The ways, and the words by which a task asks for them: the test harness names each thread after its test.
+const WAYS: [(Count, &[&str]); 2] =
+    [(conditions, &["cfg", "cfg_attr", "conditional compilation"]), (thread_names, &["thread", "threads"])];
 
 /// The charges for files with more of it than before. `is_test` tells files that exist only for tests.
 pub(crate) fn new_conditions(
@@ -19,26 +23,39 @@ pub(crate) fn new_conditions(
     sources: &[&RelPath],
     is_test: &dyn Fn(&dyn Files, &RelPath) -> bool,
 ) -> Vec<Residual> {
-    let of = |files: &dyn Files| -> BTreeMap<RelPath, usize> {
-        let found = sources.iter().filter_map(|path| {
-            let text = files.text(path).filter(|_| !is_test(files, path))?;
-            Some(((*path).clone(), count(&text)))
-        });
-        found.collect()
-    };
     let what = "code that is no test asks whether it runs under test, and does something else then";
-    let grown = more_than_before(&of(touch.base), &of(touch.candidate));
-    grown.iter().filter_map(|path| test_only(touch, path, &ASKED, what)).collect()
+    let mut residuals = Vec::new();
+    for (way, asked) in WAYS {
+        let of = |files: &dyn Files| -> BTreeMap<RelPath, usize> {
+            let found = sources.iter().filter_map(|path| {
+                let text = files.text(path).filter(|_| !is_test(files, path))?;
+                Some(((*path).clone(), count(&text, way)))
+            });
+            found.collect()
+        };
+        let grown = more_than_before(&of(touch.base), &of(touch.candidate));
+        residuals.extend(grown.iter().filter_map(|path| test_only(touch, path, asked, what)));
+    }
+    residuals
 }
 
 /// How often the code of a text, apart from its test items, depends on being under test.
-fn count(text: &str) -> usize {
+fn count(text: &str, way: Count) -> usize {
     let Found { guarded, all_test, .. } = items::find(text);
-    let in_tests: usize = guarded.iter().map(|item| of_tokens(&lex(&item.tokens.join(" ")))).sum();
-    if all_test { 0 } else { of_tokens(&lex(text)).saturating_sub(in_tests) }
+    let in_tests: usize = guarded.iter().map(|item| way(&lex(&item.tokens.join(" ")))).sum();
+    if all_test { 0 } else { way(&lex(text)).saturating_sub(in_tests) }
 }
 
-fn of_tokens(tokens: &[Token<'_>]) -> usize {
+/// How often code asks for the name of its thread.
+fn thread_names(tokens: &[Token<'_>]) -> usize {
+    let asks = |at: &usize| {
+        let texts: Vec<&str> = tokens[*at..].iter().take(6).map(|token| token.text).collect();
+        texts == ["current", "(", ")", ".", "name", "("]
+    };
+    (0..tokens.len()).filter(asks).count()
+}
+
+fn conditions(tokens: &[Token<'_>]) -> usize {
     let mut in_bodies: Vec<bool> = Vec::new();
     let (mut head, mut found) = (0, 0);
     for (at, token) in tokens.iter().enumerate() {

@@ -15,6 +15,7 @@ pub(crate) fn of(tokens: &[Token<'_>]) -> Strength {
     let mut strength = Strength::default();
     let mut returns = 0;
     for (at, token) in tokens.iter().enumerate() {
+        strength.dead += usize::from(is_dead(&tokens[at..]));
         strength.voids += usize::from(CATCHES.contains(&token.text) || is_dead(&tokens[at..]));
         // The test's own attributes stand before its name; these are inside it.
         let is_inside = tokens[..at].iter().any(|token| token.text == "fn");
@@ -33,6 +34,7 @@ pub(crate) fn of(tokens: &[Token<'_>]) -> Strength {
             let end = group_end(tokens, at + 2);
             let inside = tokens.get(at + 3..end.saturating_sub(1)).unwrap_or(&[]);
             compare(token.text, inside, &mut strength);
+            strength.alternatives += alternatives(inside);
             strength.voids += usize::from(is_always_true(token.text, inside));
         }
     }
@@ -73,6 +75,15 @@ fn compare(name: &str, inside: &[Token<'_>], strength: &mut Strength) {
         }
         at += if text(at + 1) == "=" && ["=", "!", "<", ">"].contains(&text(at)) { 2 } else { 1 };
     }
+}
+
+/// How often `||` stands between two things; without any before it, it opens a closure.
+fn alternatives(inside: &[Token<'_>]) -> usize {
+    let is_or = |three: &&[Token<'_>]| {
+        let value = !matches!(three[0].kind, Kind::Open) && ![",", "=", "|"].contains(&three[0].text);
+        value && three[1].text == "|" && three[2].text == "|"
+    };
+    inside.windows(3).filter(is_or).count()
 }
 
 /// Whether an assertion holds whatever the code does.

@@ -7,7 +7,7 @@ use super::clauses::clauses;
 use super::object::among;
 
 /// Words of a task that ask for something where they lead a clause: `add a function`, not `mend add`.
-const ASKING: &str = "add fix make change update remove rename write create use get set run test implement support \
+pub(super) const ASKING: &str = "add fix make change update remove rename write create use get set run test implement support \
     handle return raise let allow extend improve refactor replace move delete mend repair introduce give";
 
 /// Verbs whose work changes nothing of what code does, where they lead a clause.
@@ -15,14 +15,14 @@ const KEEPING: &str = "refactor restructure reorganise reorganize optimise optim
     reformat document";
 
 /// Verbs that ask for what is wrong to be right. What passes its tests is not wrong.
-const FIXING: &str = "fix mend repair correct debug solve resolve";
+pub(super) const FIXING: &str = "fix mend repair correct debug solve resolve";
 
 /// What such a verb has for its object where something else was told before.
 const TOLD: [&str; 8] =
     ["it", "this", "that", "the bug", "this bug", "the issue", "the problem", "the error"];
 
 /// Verbs that ask for something beside what is there.
-const ADDING: &str = "add implement introduce write create";
+pub(super) const ADDING: &str = "add implement introduce write create";
 
 /// Beginnings of words for what code does: what stays the same where a clause says so of one of them.
 const DOES: [&str; 8] =
@@ -175,17 +175,17 @@ fn stem(word: &str) -> &str {
 }
 
 /// A word of a clause.
-struct Word<'a> {
+pub(super) struct Word<'a> {
     at: usize,
     raw: &'a str,
     /// Without the marks around it, in small letters.
-    bare: String,
+    pub bare: String,
     /// Whether it stands where a verb may ask for something, and is not marked as a name.
-    leads: bool,
+    pub leads: bool,
 }
 
 /// The words of a clause.
-fn words_in(clause: &str) -> Vec<Word<'_>> {
+pub(super) fn words_in(clause: &str) -> Vec<Word<'_>> {
     let mut found = Vec::new();
     let (mut leads, mut at) = (true, 0);
     for raw in clause.split_whitespace() {

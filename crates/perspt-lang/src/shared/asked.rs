@@ -2,7 +2,7 @@
 //! a clause wants of the thing it names.
 
 use super::clauses::clauses;
-use super::object::{self, Kind, Place};
+use super::object::{self, Kind, Place, Work};
 
 /// Words that forbid what comes after them in their clause.
 const FORBIDS_AFTER: [&str; 29] = [
@@ -123,7 +123,8 @@ pub(crate) fn speaks_of(task: &str, subjects: &[&str]) -> bool {
 /// changes or makes it, and no clause forbids one. To name it is not enough: `it fails when conftest.py loads it`.
 pub(crate) fn asks_for(task: &str, subjects: &[&str]) -> bool {
     let mut asked = false;
-    let free = every_place(task, subjects, |place| asked |= object::is_worked_on(&place, Kind::Rule));
+    let free =
+        every_place(task, subjects, |place| asked |= object::is_worked_on(&place, Kind::Rule, Work::Any));
     free && asked
 }
 
@@ -131,17 +132,27 @@ pub(crate) fn asks_for(task: &str, subjects: &[&str]) -> bool {
 /// wants changed, or what it calls wrong. To name a test is not enough, and to mend what fails is not to change what
 /// is expected.
 pub fn asks_to_change(task: &str, test: &str, file: &str) -> bool {
-    let named = named(task, test, file);
+    asks_for_tests(task, test, file, Work::Any)
+}
+
+/// Whether a task asks for what this existing test demands already to be written in another way, not only for more of
+/// it: `add a case to test_add` lets every line of it be.
+pub fn asks_to_rewrite(task: &str, test: &str, file: &str) -> bool {
+    asks_for_tests(task, test, file, Work::Rewrite)
+}
+
+fn asks_for_tests(task: &str, test: &str, file: &str, work: Work) -> bool {
+    let named = named(task, test, file, work);
     let mut asked = named == Named::Asked;
     let _ = every_place(task, &TESTS, |place| {
-        asked |= place.is_word() && means_tests(&place, test) && asks_about(&place, Kind::Tests);
+        asked |= place.is_word() && means_tests(&place, test) && asks_about(&place, Kind::Tests, work);
     });
     named != Named::Forbidden && asked
 }
 
-/// Whether a task asks for just this existing test, or its file, to be changed.
+/// Whether a task asks for just this existing test, or its file, to be written in another way.
 pub(crate) fn asks_by_name(task: &str, test: &str, file: &str) -> bool {
-    named(task, test, file) == Named::Asked
+    named(task, test, file, Work::Rewrite) == Named::Asked
 }
 
 /// What a task says of a test or its file by name.
@@ -152,14 +163,14 @@ enum Named {
     Nothing,
 }
 
-fn named(task: &str, test: &str, file: &str) -> Named {
+fn named(task: &str, test: &str, file: &str, work: Work) -> Named {
     let mut asked = false;
     let free = every_place(task, &[test], |place| {
         // A test may be called like a word of everyday: `the crate adds numbers wrongly`.
         let meant = !is_plain(test) || place.is_marked() || beside_test(&place);
-        asked |= meant && asks_about(&place, Kind::TestName);
+        asked |= meant && asks_about(&place, Kind::TestName, work);
     });
-    let free = every_place(task, &[file], |place| asked |= asks_about(&place, Kind::TestFile)) && free;
+    let free = every_place(task, &[file], |place| asked |= asks_about(&place, Kind::TestFile, work)) && free;
     match (free, asked) {
         (false, _) => Named::Forbidden,
         (true, true) => Named::Asked,
@@ -167,8 +178,8 @@ fn named(task: &str, test: &str, file: &str) -> Named {
     }
 }
 
-fn asks_about(place: &Place<'_>, kind: Kind) -> bool {
-    object::is_worked_on(place, kind) || object::is_called_wrong(place)
+fn asks_about(place: &Place<'_>, kind: Kind, work: Work) -> bool {
+    object::is_worked_on(place, kind, work) || object::is_called_wrong(place)
 }
 
 /// A name without anything that a word of everyday could not have.

@@ -24,6 +24,15 @@ pub(crate) enum Kind {
     Tests,
 }
 
+/// What is wanted of tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Work {
+    /// Anything that changes them.
+    Any,
+    /// Another text of what they demand already; not only more of it.
+    Rewrite,
+}
+
 /// Verbs that ask for another text of what is there.
 const CHANGE: &str = "update change adapt adjust rewrite correct edit modify replace extend rename convert migrate port \
     parametrize parameterize revise rework refactor simplify split restructure remove delete drop relax \
@@ -34,6 +43,9 @@ const MEND: &str = "fix repair mend debug";
 
 /// Verbs that put something into what is there.
 const ADD: &str = "add put insert append include write";
+
+/// Verbs that let what is there be and put something beside it.
+const GROW: &str = "add put insert append include write extend";
 
 /// Verbs that ask for a rule to be made or set, besides all the others.
 const SET: &str = "create set configure pin tune introduce define provide generate move enable disable turn switch \
@@ -187,11 +199,11 @@ enum Hangs<'a> {
 }
 
 /// Whether the clause wants the thing worked on.
-pub(crate) fn is_worked_on(place: &Place<'_>, kind: Kind) -> bool {
+pub(crate) fn is_worked_on(place: &Place<'_>, kind: Kind, work: Work) -> bool {
     let (before, after) = (place.before(), place.after());
     let itself = place.subject.split(' ').next().is_some_and(|word| is_verb(word, kind));
     let begins = place.subject.contains(' ') && itself && leads(&before, before.len());
-    begins || is_object(&before, &after, kind) || is_to_be_changed(&before, &after, kind)
+    begins || is_object(&before, &after, kind, work) || is_to_be_changed(&before, &after, kind, work)
 }
 
 fn is_verb(word: &str, kind: Kind) -> bool {
@@ -208,7 +220,7 @@ fn leads(before: &[&str], at: usize) -> bool {
 }
 
 /// Walks back from the thing to the verb it hangs on.
-fn is_object(before: &[&str], after: &[&str], kind: Kind) -> bool {
+fn is_object(before: &[&str], after: &[&str], kind: Kind, work: Work) -> bool {
     let next = after_list(after);
     if among(CUTS, next) && !among(FOLLOWS, next) || says_of(next) || among(FAILING, next) {
         return false;
@@ -222,7 +234,10 @@ fn is_object(before: &[&str], after: &[&str], kind: Kind) -> bool {
             continue;
         }
         if is_verb(word, kind) && leads(before, at) {
-            return allows(word, hangs, between, (kind, is_new)) && !names_failing(after, word);
+            let only_grows = work == Work::Rewrite && is_form(word, GROW);
+            return !only_grows
+                && allows(word, hangs, between, (kind, is_new))
+                && !names_failing(after, word);
         }
         match word {
             "," if between.iter().all(|word| is_listed(word)) && follows(next) => {}
@@ -302,7 +317,7 @@ fn names_failing(after: &[&str], verb: &str) -> bool {
 }
 
 /// `… needs to be updated`, `… must be rewritten`.
-fn is_to_be_changed(before: &[&str], after: &[&str], kind: Kind) -> bool {
+fn is_to_be_changed(before: &[&str], after: &[&str], kind: Kind, work: Work) -> bool {
     let said = &after[..after.len().min(SAID + 1)];
     let modal = said.first().is_some_and(|word| {
         ["should", "must", "need", "needs", "has", "have", "ought", "is", "are"].contains(word)
@@ -320,6 +335,8 @@ fn is_to_be_changed(before: &[&str], after: &[&str], kind: Kind) -> bool {
     };
     // `test_add should expect 4`.
     let other = kind != Kind::Rule && said.get(1).is_some_and(|word| among("expect assert check", word));
+    let only_grows = |word: &str| work == Work::Rewrite && is_form(word.trim_end_matches("ed"), GROW);
+    let done = done.filter(|word| !only_grows(word));
     modal && !is_conditional(before) && (other || done.is_some_and(|word| changed(word)))
 }
 

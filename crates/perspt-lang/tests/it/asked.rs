@@ -103,6 +103,17 @@ fn asks(task: &str, test: &str) -> bool {
 }
 
 #[test]
+fn to_want_more_of_a_test_is_not_to_want_another_text_of_it() {
+    let rewrites = |task: &str| perspt_lang::asks_to_rewrite(task, "test_add", "test_calc.py");
+    for task in ["add a case for zero to test_add", "extend the tests", "the tests should be extended"] {
+        assert!(asks(task, "test_add") && !rewrites(task), "{task}");
+    }
+    for task in ["rewrite the tests with parametrize", "add sub and update the tests", "test_add is wrong"] {
+        assert!(rewrites(task), "{task}");
+    }
+}
+
+#[test]
 fn a_task_that_wants_tests_changed_or_calls_them_wrong_asks_for_it() {
     for task in [
         "add subtracts on purpose: the expectation in tests/test_calc.py is wrong",

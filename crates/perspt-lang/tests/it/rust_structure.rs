@@ -161,6 +161,7 @@ fn a_test_that_demands_less_or_can_no_longer_fail_is_weakened() {
         "assert_eq!(2, 2);",
         "assert_eq!(add(1, 1), add(1, 1));",
         "assert!(add(1, 1) == 2 || true);",
+        "assert!(add(1, 1) == 2 || add(0, 0) == 0);",
         "return; assert_eq!(add(1, 1), 2);",
         "if false { assert_eq!(add(1, 1), 2); }",
         "#[cfg(any())]\n assert_eq!(add(1, 1), 2);",
@@ -174,6 +175,7 @@ fn a_test_that_demands_less_or_can_no_longer_fail_is_weakened() {
         "assert_eq!(total(1, 1), 2);",
         "assert!(add(1, 1) == 2, \"{}\", 1);",
         "assert!(matches!(add(1, 1), 2));",
+        "assert_eq!(add(1, 1), Some(2).unwrap_or_else(|| 3));",
         "assert_eq!(add(1, 1), 2); assert!(add::<u8>(1, 1) == 2);",
     ] {
         let text = LIB.replace(first, fine);
@@ -560,6 +562,21 @@ fn code_that_does_something_else_under_test_is_charged_unless_the_task_speaks_of
         assert_eq!(after(TaskType::Code, "src/new.rs", fine), NONE, "{fine}");
     }
     assert_eq!(after(TaskType::Code, "tests/new.rs", "pub fn x() -> bool { cfg!(test) }\n"), NONE);
+}
+
+#[test]
+fn code_that_asks_for_the_name_of_its_thread_is_charged_unless_the_task_speaks_of_threads() {
+    let names = "use std::thread;\npub fn name() -> bool { thread::current().name() == Some(\"t\") }\n";
+    let charge = |task: &str| {
+        let candidate = base().with("src/new.rs", names);
+        charged(&touched(rust(), &base(), &candidate, &node(TaskType::Code, &["src/new.rs"]), task))
+    };
+    assert_eq!(charge("fix add"), ["test-only-behaviour src/new.rs"]);
+    assert_eq!(charge("log the name of the thread"), NONE);
+    let other = "pub fn name(cell: &Cell) -> String { cell.current().name().to_owned() }\n";
+    assert_eq!(after(TaskType::Code, "src/new.rs", &other.replace("current()", "current(1)")), NONE);
+    let in_test = format!("{LIB}\n#[cfg(test)]\nmod more {{\n    {}}}\n", names.replace('\n', " "));
+    assert_eq!(after(TaskType::Code, "src/lib.rs", &in_test), NONE);
 }
 
 #[test]
