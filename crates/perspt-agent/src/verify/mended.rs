@@ -27,10 +27,8 @@ impl Actor {
         cancel: &Cancel,
     ) -> Result<Outvoted, Halt> {
         let task = state.meta.as_ref().map_or("", |meta| meta.task.as_str());
-        let shown = |head: &Reading| {
-            let failed = head.tests.iter().flat_map(|tests| tests.results.values());
-            failed.into_iter().any(|test| test.end == TestEnd::Failed)
-        };
+        // What is red shows what is wrong.
+        let shown = |head: &Reading| head.residuals.iter().any(Residual::counts);
         let Some((first, _)) =
             first_look(state, branch, green.before).filter(|(_, head)| mends(task) && !shown(head))
         else {

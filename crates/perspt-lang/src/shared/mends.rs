@@ -8,16 +8,23 @@ use super::object::among;
 /// Words that end what a verb has for its object.
 const ENDS: &str = "with and so because since when which that";
 
-/// Whether a task asks for something to be mended that is no test.
+/// Whether a task asks for something to be mended that is no test. What is told before may be a test: `test_add is slow.
+/// Fix it.`
 pub fn mends(task: &str) -> bool {
-    clauses(task).iter().any(|clause| {
-        let words = words_in(clause);
-        let is_fix = |at: &usize| words[*at].leads && among(FIXING, &words[*at].bare);
-        (0..words.len()).filter(is_fix).any(|at| {
+    let of_test = |word: &Word<'_>| word.bare.contains("test");
+    let mut told = false;
+    for clause in clauses(task) {
+        let words = words_in(&clause);
+        for at in 0..words.len() {
             let object = words[at + 1..].iter().take_while(|word| !asks(word) && !among(ENDS, &word.bare));
-            !object.into_iter().any(|word| word.bare.starts_with("test"))
-        })
-    })
+            let is_fix = words[at].leads && among(FIXING, &words[at].bare);
+            if is_fix && !told && !object.into_iter().any(of_test) {
+                return true;
+            }
+            told |= of_test(&words[at]);
+        }
+    }
+    false
 }
 
 /// Whether a task that mends something asks for a new test that shows it.

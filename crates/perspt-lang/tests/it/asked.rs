@@ -108,8 +108,16 @@ fn to_want_more_of_a_test_is_not_to_want_another_text_of_it() {
     for task in ["add a case for zero to test_add", "extend the tests", "the tests should be extended"] {
         assert!(asks(task, "test_add") && !rewrites(task), "{task}");
     }
-    for task in ["rewrite the tests with parametrize", "add sub and update the tests", "test_add is wrong"] {
+    for task in [
+        "rewrite the tests with parametrize",
+        "add sub and update the tests",
+        "test_add is wrong",
+        "turn test_add into a parametrized test with more cases",
+    ] {
         assert!(rewrites(task), "{task}");
+    }
+    for task in ["turn the tests green", "turn test_add green"] {
+        assert!(!asks(task, "test_add"), "{task}");
     }
 }
 
