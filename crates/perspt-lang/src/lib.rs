@@ -14,6 +14,7 @@
 //! | `manifest-error`, `build-script-failed`, `tests-unseen` | boot | nothing could be built or run |
 //! | `unmeasured-file` | str | no tool looked at this file |
 //! | `test-changed`, `test-deleted`, `test-weakened` | str | what a node did to existing tests |
+//! | `example-grown` | str | an example in documentation that demands more, only shown |
 //! | `test-empty` | str | a new test that can find nothing |
 //! | `test-only-behaviour` | str | code that does something else where tests run it |
 //! | `evidence-rules-changed`, `forbidden-pattern` | str | what a node may not do unasked |

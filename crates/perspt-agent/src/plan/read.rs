@@ -60,6 +60,10 @@ fn node(task: TaskAnswer, faults: &mut Vec<String>) -> PlanNode {
     let mut paths = |words: &[String]| -> Vec<RelPath> {
         let mut out = Vec::new();
         for word in words {
+            if word.ends_with('/') {
+                faults.push(format!("task `{}`: `{word}` is a folder; name its files", task.id));
+                continue;
+            }
             match RelPath::parse(word) {
                 Ok(path) if !out.contains(&path) => out.push(path),
                 Ok(_) => {}

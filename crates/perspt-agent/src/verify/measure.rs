@@ -63,10 +63,13 @@ impl Actor {
             reading = weigh(reading, &node.spec.contract);
             expect_tests(node, &mut reading, &before);
             if stage.kind == StageKind::Test && node.spec.task_type.is_test() {
-                let changed = self.changed_tests(state, node, branch, stage, &files)?;
+                let (grown, changed): (Vec<Residual>, Vec<Residual>) = self
+                    .changed_tests(state, node, branch, stage, &files)?
+                    .into_iter()
+                    .partition(|one| one.class == "example-grown");
                 rewrote
                     .extend(changed.iter().filter_map(|one| Some((one.file.clone()?, one.symbol.clone()?))));
-                if !self.adapts_tests(branch, stage)? {
+                if grown.is_empty() && !self.adapts_tests(branch, stage)? {
                     tests_do_something(&mut reading, &before, &changed);
                 }
                 let task = state.meta.as_ref().map_or("", |meta| meta.task.as_str());
@@ -240,13 +243,14 @@ impl Actor {
     fn adapts_tests(&self, branch: &Branch, stage: &StageId) -> Result<bool, Halt> {
         let Some(plugin) = self.plugin(&stage.plugin) else { return Ok(false) };
         let changes = self.changes_of(branch)?;
-        let is_test = |change: &Change| plugin.is_test_file(&change.path);
+        let is_test =
+            |change: &Change| plugin.is_test_file(&change.path) || plugin.decides_evidence(&change.path);
         let sources: Vec<&Change> = changes.iter().filter(|change| plugin.is_source(&change.path)).collect();
         let adapted = |change: &Change| is_test(change) && change.before.is_some() && change.after.is_some();
         Ok(sources.iter().any(|change| !is_test(change)) && sources.iter().any(|change| adapted(change)))
     }
 
-    /// Existing tests that the candidate changed, as its plugin tells them.
+    /// Existing tests that the candidate changed or lets demand more, as its plugin tells them.
     fn changed_tests(
         &self,
         state: &SessionState,
@@ -262,7 +266,7 @@ impl Actor {
             Touch { base: &base, candidate: files, node: &node.spec, task, authored: &state.authored };
         let mut changed = plugin.structure(&touch);
         base.is_whole()?;
-        changed.retain(|residual| residual.class == "test-changed");
+        changed.retain(|residual| ["test-changed", "example-grown"].contains(&residual.class.as_str()));
         Ok(changed)
     }
 }

@@ -145,6 +145,7 @@ fn paths_out_of_bounds_no_outputs_commands_and_stray_modifies_are_refused() {
         "only a task of class",
     );
     assert!(read_plan(&json!({"tasks": [task("a", &["../x.py"])]}).to_string()).is_err());
+    assert!(read_plan(&json!({"tasks": [task("a", &["calc/"])]}).to_string()).is_err());
 }
 
 #[test]

@@ -209,9 +209,9 @@ impl SessionState {
             // Where something was measured, what the tools found is what stands in the way.
             (_, Some(RetryClass::Malformed)) if node.best.is_none() => (
                 Category::ModelCapability,
-                "the model did not answer in the form asked for: try another model with `--model`",
+                "no answer came that could be used, the residuals say why: try another model with `--model`",
             ),
-            (_, Some(RetryClass::Retarget)) if node.best.is_none() => (
+            (_, Some(RetryClass::Retarget)) if node.best.is_none() && node.rebuilds == 0 => (
                 Category::ModelCapability,
                 "what the model wanted to do to the files was refused: name in the task what may change, or try another model with `--model`",
             ),

@@ -7,6 +7,7 @@ use perspt_core::residual::Residual;
 use perspt_core::tree::Change;
 
 use super::items::{self, Found};
+use super::lexer::lines;
 use super::settings::Settings;
 use super::stubs;
 use super::{
@@ -17,6 +18,7 @@ use crate::plugin::{Files, Touch, Was};
 use crate::shared::asked::{asks_for, asks_to_change};
 use crate::shared::before::{Telling, as_before, text_of};
 use crate::shared::examples::{self, Example};
+use crate::shared::mends::renamed_as_asked;
 use crate::shared::stubs::new_stubs;
 use crate::shared::toml;
 use crate::shared::touch::{
@@ -122,9 +124,15 @@ fn documentation(touch: &Touch<'_>, changes: &[Change], names: &TestNames) -> Ve
         let found = paths.filter_map(|path| Some(doctests::examples(files, path, names.settings(path)?)));
         found.flatten().collect()
     };
-    let before = of(touch.base);
-    let after = doctests::without_growth(&before, of(touch.candidate));
-    examples::compare(touch, &before, &after)
+    let (before, now) = (of(touch.base), of(touch.candidate));
+    let after = doctests::without_growth(&before, now.clone());
+    let mut residuals = examples::compare(touch, &before, &after);
+    let grown = now.iter().filter(|example| example.runs && !after.contains(example));
+    residuals.extend(grown.map(|example| {
+        let message = format!("the documentation test `{}` demands more than before", example.key);
+        shown("example-grown", &example.file, message)
+    }));
+    residuals
 }
 
 /// The charge for a package of tests that does something else before its tests than it did.
@@ -196,7 +204,7 @@ fn evidence(touch: &Touch<'_>, change: &Change, shadows: &Shadows) -> Vec<Residu
         "setup.py" => return settings(touch, change, &in_setup_py),
         _ => {}
     }
-    if path.name() == "conftest.py" && adapts_fixtures(touch, path) {
+    if path.name() == "conftest.py" && (adapts_fixtures(touch, path) || is_only_renamed(touch, path)) {
         return Vec::new();
     }
     let (what, names) = if shadows.new.contains(path) {
@@ -231,6 +239,15 @@ fn adapts_fixtures(touch: &Touch<'_>, path: &RelPath) -> bool {
     let texts = (touch.base.text(path), touch.candidate.text(path));
     let only_fixtures = matches!(&texts, (Some(before), Some(after)) if fixtures::only_differ(before, after));
     only_fixtures && touch.node.task_type.is_test() && asks_to_change(touch.task, "conftest", path.name())
+}
+
+/// Whether nothing of a file differs but names that the task wants to be others.
+fn is_only_renamed(touch: &Touch<'_>, path: &RelPath) -> bool {
+    let (Some(before), Some(after)) = (touch.base.text(path), touch.candidate.text(path)) else {
+        return false;
+    };
+    let tokens = |text| lines(text).into_iter().flat_map(|line| line.tokens).collect::<Vec<_>>();
+    renamed_as_asked(touch.task, &tokens(&before), &tokens(&after))
 }
 
 /// Files that newly hide a module at a place modules are imported from.

@@ -53,6 +53,9 @@ pub(crate) fn structure(touch: &Touch<'_>) -> Vec<Residual> {
             before.insert(path.clone(), old.tests);
             after.insert(path.clone(), new.tests);
             residuals.extend(new_stubs(touch, path, stubs::find));
+            if !is_test_material(path) {
+                residuals.extend(new_stubs(touch, path, stubs::idle));
+            }
         }
         residuals.extend(evidence(touch, change));
     }

@@ -2,6 +2,7 @@
 //! only to give something another name.
 
 use super::about::{ADDING, ASKING, FIXING, Word, words_in};
+use super::asked::names;
 use super::clauses::clauses;
 use super::object::among;
 
@@ -55,6 +56,13 @@ pub fn only_renames(task: &str) -> bool {
     let is_verb = |verbs: &str, word: &Word<'_>| among(verbs, &word.bare);
     let verbs: Vec<Word<'_>> = words.filter(|word| asks(word) || is_verb(FOLLOWING, word)).collect();
     verbs.iter().any(|verb| is_verb(NAMING, verb)) && verbs.iter().all(|verb| is_verb(FOLLOWING, verb))
+}
+
+/// Whether the tokens of a text are those of before but for names, and the task speaks of both names of each.
+pub(crate) fn renamed_as_asked(task: &str, before: &[&str], after: &[&str]) -> bool {
+    let named = |token: &str| names(task, &[token]);
+    let same = |(old, new): (&&str, &&str)| old == new || (named(old) && named(new));
+    only_renames(task) && before.len() == after.len() && before.iter().zip(after).all(same)
 }
 
 /// Whether a word asks for something.

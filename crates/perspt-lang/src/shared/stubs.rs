@@ -25,6 +25,7 @@ pub(crate) fn new_stubs(touch: &Touch<'_>, file: &RelPath, find: fn(&str) -> Vec
 
 fn charged(file: &RelPath, stub: &str) -> Residual {
     let mut residual = error("stub", file, format!("{stub} stands in for code that is still to be written"));
-    residual.hint = Some("Write the code itself.".to_owned());
+    residual.hint =
+        Some("Write the code itself; where others are to write it, mark it as abstract.".to_owned());
     residual
 }

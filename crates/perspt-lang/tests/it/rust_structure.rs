@@ -580,6 +580,29 @@ fn code_that_asks_for_the_name_of_its_thread_is_charged_unless_the_task_speaks_o
 }
 
 #[test]
+fn a_function_that_does_nothing_with_what_it_takes_is_charged() {
+    for stub in [
+        "pub struct A;\n\nimpl A {\n    pub fn put(&mut self, _cents: i64) {}\n}\n",
+        "pub fn put<T: Copy>(_a: T) {}\n",
+        "pub trait T {}\n\npub fn put(_a: &dyn T) {\n    // later\n}\n",
+    ] {
+        assert_eq!(after(TaskType::Code, "src/new.rs", stub), ["stub src/new.rs"], "{stub}");
+    }
+    for fine in [
+        "pub fn run() {}\n",
+        "pub struct A;\n\nimpl A {\n    pub fn close(self) {}\n}\n",
+        "pub struct A;\n\nimpl Log for A {\n    fn log(&self, _record: &Record) {}\n}\n",
+        "pub trait T {\n    fn seen(&self, _at: u32) {}\n}\n",
+        "pub fn noop(_a: u32) {}\n",
+        "#[cfg(test)]\nmod tests {\n    fn take(_a: u32) {}\n\n    #[test]\n    fn t() {\n        take(run());\n    }\n}\n",
+        "pub fn put(a: u32) {\n    keep(a);\n}\n",
+    ] {
+        assert_eq!(after(TaskType::Code, "src/new.rs", fine), NONE, "{fine}");
+    }
+    assert_eq!(after(TaskType::Code, "tests/new.rs", "pub fn put(_a: u32) {}\n"), NONE);
+}
+
+#[test]
 fn a_macro_that_stands_in_for_code_is_charged_unless_it_was_there_or_was_asked_for() {
     let stub = format!("{LIB}\npub fn new() -> u32 {{\n    todo!()\n}}\n");
     assert_eq!(after(TaskType::Code, "src/lib.rs", &stub), ["stub src/lib.rs"]);
@@ -587,6 +610,11 @@ fn a_macro_that_stands_in_for_code_is_charged_unless_it_was_there_or_was_asked_f
         after(TaskType::Code, "src/lib.rs", &stub.replace("todo!()", "unimplemented!(\"x\")")),
         ["stub src/lib.rs"]
     );
+    assert_eq!(
+        after(TaskType::Code, "src/lib.rs", &stub.replace("todo!()", "panic!(\"Not implemented yet\")")),
+        ["stub src/lib.rs"]
+    );
+    assert_eq!(after(TaskType::Code, "src/lib.rs", &stub.replace("todo!()", "panic!(\"too long\")")), NONE);
     assert_eq!(after(TaskType::Code, "src/lib.rs", &stub.replace("todo!()", "1 // todo!()")), NONE);
     let said = stub.replace("todo!()", "\"http://example.org todo!\".len() as u32");
     assert_eq!(after(TaskType::Code, "src/lib.rs", &said), NONE);
