@@ -38,7 +38,8 @@ pub fn open_home(config: &Config) -> Result<Home, Failure> {
 pub fn folder(given: Option<&Path>) -> Result<PathBuf, Failure> {
     let shown = given.unwrap_or(Path::new("."));
     let unusable = |why: String| {
-        Failure::usage("the workspace cannot be used", why, "name an existing folder with `-w`")
+        let todo = given.map_or("go to a folder that is there", |_| "name an existing folder with `-w`");
+        Failure::usage("the workspace cannot be used", why, todo)
     };
     let resolved = shown.canonicalize().map_err(|error| unusable(format!("{}: {error}", shown.display())))?;
     if !resolved.is_dir() {

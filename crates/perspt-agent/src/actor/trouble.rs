@@ -31,6 +31,10 @@ pub fn trouble(error: &AgentError) -> Trouble {
         AgentError::Store(StoreError::Damaged { .. } | StoreError::Integrity { .. }) => {
             ("perspt's data is damaged", "run `perspt ledger --verify`")
         }
+        AgentError::Store(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => (
+            "a file that is needed is not there",
+            "put back what is named, then `perspt resume`; where that is perspt's own data and cannot be had again, begin a new session",
+        ),
         AgentError::Store(_) => (
             "a file could not be written or read",
             "check space and permissions of the path that is named, then `perspt resume`",

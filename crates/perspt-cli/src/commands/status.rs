@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::args::StatusArgs;
 use crate::config::Config;
 use crate::fail::Failure;
-use crate::pick::{Which, pick, state_of};
+use crate::pick::{Which, pick, read_session, state_of};
 use crate::view::{energy_words, kept_place, session_word};
 use crate::{out, wire};
 
@@ -21,12 +21,18 @@ pub fn run(args: &StatusArgs) -> Result<u8, Failure> {
         return list(&home, args.json);
     }
     let id = pick(&home, &args.session.as_deref().map_or(Which::LastHere, Which::Named))?;
-    let state = state_of(&home, &id)?;
+    let mut unknown = 0u64;
+    let state = read_session(&home, &id, &mut |_, event, _| unknown += u64::from(event.is_none()))?;
     let running = home.holder(&id)?.is_some();
     if args.json {
-        out::json_line(&as_json(&id, &state, running).to_string());
+        let mut told = as_json(&id, &state, running);
+        told["unknown_records"] = json!(unknown);
+        out::json_line(&told.to_string());
     } else {
         show(&id, &state, running);
+        if unknown > 0 {
+            out::line(&format!("unknown    {unknown} of the records, written by a newer perspt"));
+        }
     }
     Ok(0)
 }

@@ -360,7 +360,7 @@ fn an_event_of_a_newer_schema_is_shown_as_unknown_and_resume_refuses() {
     let line = seal(last["hash"].as_str().unwrap(), &body);
     std::fs::write(&path, format!("{text}{line}\n")).unwrap();
     world.perspt(&["ledger", "--verify"]).expect(0).says("1 of a newer schema");
-    world.perspt(&["status"]).expect(0);
+    world.perspt(&["status"]).expect(0).says("1 of the records, written by a newer perspt");
     world.perspt(&["resume"]).expect(2).warns("99").warns("newer");
 }
 

@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::error::{Refusal, StoreError};
-use crate::home::Home;
+use crate::home::{Home, LOG};
 use crate::lock::WorkspaceLease;
 
 use ground::{Ground, Seen, Way};
@@ -103,6 +103,8 @@ pub fn publish(
         return Err(StoreError::WrongLease { lease, publication });
     }
     refuse(&publication.changes)?;
+    // Nothing is published whose record nobody would find: a log may be deleted while it is written to.
+    home.session(&publication.session)?.look(LOG)?;
     if journal::read(home, lease.workspace())?.is_some() {
         return Err(StoreError::PublishPending(lease.workspace().to_owned()));
     }

@@ -184,7 +184,8 @@ pub(super) fn part_of(temp: &str) -> String {
     format!("{temp}.part")
 }
 
-/// Owner first: changing it may clear permission bits.
+/// Owner first: changing it may clear permission bits. A file that we may not give away becomes ours, as with every program
+/// that writes a file anew; whoever its group lets in then is let in no further than everybody.
 fn keep_owner_and_mode(
     folder: &Place,
     part: &str,
@@ -193,8 +194,15 @@ fn keep_owner_and_mode(
     kind: EntryKind,
 ) -> Result<(), StoreError> {
     let now = file.stat().map_err(folder.fail("look at", part))?;
+    let refused = |error: &std::io::Error| error.kind() == ErrorKind::PermissionDenied;
+    let mut old = old;
     if (now.uid, now.gid) != (old.uid, old.gid) {
-        file.set_owner(old.uid, old.gid).map_err(folder.fail("keep the owner of", part))?;
+        match file.set_owner(old.uid, old.gid) {
+            Err(error) if refused(&error) => {
+                old.mode = keep_group(file, now, old).map_err(folder.fail("keep the group of", part))?
+            }
+            given => given.map_err(folder.fail("keep the owner of", part))?,
+        }
     }
     let mode = match kind {
         // Whoever may read it may execute it; its owner always.
@@ -204,6 +212,18 @@ fn keep_owner_and_mode(
     // One that is executable stays as executable as it was.
     let mode = if kind == EntryKind::Exec && old.mode & 0o100 != 0 { old.mode } else { mode };
     file.set_mode(mode).map_err(folder.fail("keep the permissions of", part))
+}
+
+/// Gives a file that stays ours the group of the old one, where we may. The permission bits that it can have then.
+fn keep_group(file: &dyn File, now: Stat, old: Stat) -> std::io::Result<u32> {
+    let mode = old.mode & 0o777;
+    match file.set_owner(now.uid, old.gid) {
+        Ok(()) => Ok(mode),
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+            Ok((mode & !0o070) | ((mode & 0o007) << 3))
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// A new entry in somebody else's folder becomes theirs, where we may give it away.

@@ -300,6 +300,34 @@ fn a_disk_that_cannot_exchange_names_leaves_the_tree_as_it_was() {
 }
 
 #[test]
+fn a_file_that_cannot_be_given_back_to_its_owner_is_published_all_the_same() {
+    let sim = start();
+    sim.put("/u/ws/z.txt", 0o664, b"old z");
+    let folder = perspt_store::disk::Disk::root(&sim, WORKSPACE.as_ref()).unwrap();
+    folder.set_owner("z.txt", 0, 7).unwrap();
+    sim.flush();
+    let watched = Watched::new(Arc::new(sim.clone()), &[Fault::FailAll(Op::SetOwner, Errno::PERM)]);
+    let home = home_on(watched);
+    let _writer = session_of(&home, 1);
+    home.blobs(&id()).unwrap().put(b"new z").unwrap();
+    let lease = WorkspaceLease::try_acquire(&home, WORKSPACE.as_ref(), &id()).unwrap();
+    let changes = vec![change("z.txt", file("old z"), file("new z"))];
+    assert_eq!(publish(&home, &lease, &publication(lease.workspace(), changes)).unwrap(), Published::Done);
+    let now = sim.stat("/u/ws/z.txt").unwrap();
+    assert_ne!(now.gid, 7);
+    assert_eq!(now.mode & 0o777, 0o644, "another group gets no more than everybody");
+}
+
+#[test]
+fn nothing_is_published_without_the_log_that_says_so() {
+    let tree = Tree::new(&[("a", "1")]);
+    fs::remove_file(tree.real.home.session_dir(&id()).join("log.jsonl")).unwrap();
+    let error = tree.publish(&["2"], vec![change("a", file("1"), file("2"))]).unwrap_err();
+    assert!(error.to_string().contains("log.jsonl"), "{error}");
+    assert_eq!(tree.files(), owned(&[("a", "1")]));
+}
+
+#[test]
 fn a_commit_of_one_changed_file_syncs_a_fixed_number_of_times() {
     let sim = start();
     let watched = Watched::new(Arc::new(sim), &[]);
