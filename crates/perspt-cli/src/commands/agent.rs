@@ -9,12 +9,13 @@ use perspt_agent::ports::{Clock, SystemClock};
 use perspt_core::event::{Approval, SessionStarted};
 use perspt_model::shown_url;
 use perspt_store::Home;
+use perspt_store::publish::pending;
 
 use super::{Shown, exit_code};
 use crate::args::AgentArgs;
 use crate::config::Config;
 use crate::fail::Failure;
-use crate::wire;
+use crate::{out, wire};
 
 /// Runs it.
 pub fn run(args: &AgentArgs) -> Result<u8, Failure> {
@@ -81,7 +82,15 @@ pub fn start(
     // Whether the model can be asked is found out again when it is; here nothing has been created or measured yet.
     wire::make_model(model, config.base_url()?).map_err(AgentError::NotReady)?;
     let mut shown = Shown::new(json);
+    let left = pending(home, workspace).map_err(AgentError::Store)?;
     let open = begin(home, SystemClock.now(), started, shown.view())?;
+    if let Some(left) = left {
+        out::note(&format!(
+            "note: session {} was killed while it wrote files here; they were finished first, or taken back \
+             (`perspt status {}`)",
+            left.session, left.session
+        ));
+    }
     let state = wire::drive(home, config, open, shown.view())?;
     Ok(exit_code(&state))
 }

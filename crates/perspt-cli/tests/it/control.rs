@@ -158,6 +158,19 @@ fn abort_says_what_it_finished_of_a_publication_that_a_kill_interrupted() {
     world.perspt(&["abort"]).expect(0).says("had already ended").never_says("had begun");
 }
 
+#[test]
+fn a_new_session_says_that_it_finished_what_another_left_half_written() {
+    let world = World::of(L).serve(planned(L, |_| solution(L)));
+    world.agent("add a mul function").expect(0);
+    killed_while_publishing(&world);
+    let id = world.sessions()[0].clone();
+    let told = format!("session {id} was killed while it wrote files here");
+    world.agent("add a mul function").warns(&told);
+    world.perspt(&["status", &id]).expect(0).says("committed");
+    let again = world.agent("add a mul function");
+    assert!(!again.err.contains("was killed while"), "{}", again.err);
+}
+
 /// Takes a finished session back to the moment at which its files are written and the record of that is not.
 fn killed_while_publishing(world: &World) {
     let id = perspt_core::ids::SessionId(world.sessions()[0].clone());

@@ -322,7 +322,12 @@ fn a_module_that_the_ignore_rules_keep_out_is_named_before_anything_is_asked() {
 fn a_stub_that_no_test_reaches_is_not_kept() {
     let stubs = [
         (Language::Python, "def sub(a, b):\n    raise NotImplementedError\n"),
+        (Language::Python, "class Stock:\n    def total(self):\n        raise NotImplementedError\n"),
         (Language::Rust, "pub fn sub(_: i64, _: i64) -> i64 {\n    todo!()\n}\n"),
+        (
+            Language::Rust,
+            "pub struct Account;\n\nimpl Account {\n    pub fn put(&mut self, _cents: i64) {}\n}\n",
+        ),
     ];
     for (language, stub) in stubs {
         let world = World::of(language);
