@@ -139,6 +139,29 @@ fn tests_follow_a_module_that_gets_another_name() {
 }
 
 #[test]
+fn fixtures_follow_a_class_that_gets_another_name() {
+    let fixture =
+        "import pytest\n\nfrom stock import Stock\n\n\n@pytest.fixture\ndef stock():\n    return Stock()\n";
+    let code = "class Stock:\n    def total(self):\n        return 0\n";
+    let test = "def test_total(stock):\n    assert stock.total() == 0\n";
+    let files = [("stock.py", code), ("tests/conftest.py", fixture), ("tests/test_stock.py", test)];
+    let named = [code, fixture].map(|text| text.replace("Stock", "Depot"));
+    let answer = [("stock.py", named[0].as_str()), ("tests/conftest.py", named[1].as_str())];
+    let task = "Rename the class Stock to Depot everywhere, tests included.";
+    world(&files, "unit_test", &answer).agent(task).expect(0);
+}
+
+#[test]
+fn a_test_node_may_let_an_example_in_documentation_demand_more() {
+    let code = "def slug(text):\n    \"\"\"Joins words.\n\n    >>> slug('a b')\n    'a-b'\n    \"\"\"\n    return '-'.join(text.split(' '))\n";
+    let files = [("pytest.ini", "[pytest]\naddopts = --doctest-modules\n"), ("words.py", code)];
+    let more = code.replace("    'a-b'\n", "    'a-b'\n    >>> slug('a  b')\n    'a-b'\n");
+    let more = more.replace("split(' ')", "split()");
+    let task = "slug must collapse runs of blanks into one dash. Show it in the docstring example too.";
+    world(&files, "unit_test", &[("words.py", &more)]).agent(task).expect(0);
+}
+
+#[test]
 fn another_name_lets_the_values_of_a_test_be() {
     let files = [("calc.py", GOOD), ("tests/test_calc.py", GUARD)];
     let code = GOOD.replace("def mul", "def times");
