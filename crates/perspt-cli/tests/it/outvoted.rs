@@ -162,6 +162,33 @@ fn a_test_node_may_let_an_example_in_documentation_demand_more() {
 }
 
 #[test]
+fn tests_and_examples_go_with_the_file_of_their_module() {
+    let manifest = "[package]\nname = \"calc\"\nedition = \"2021\"\n";
+    let module = "/// Adds.\n///\n/// ```\n/// assert_eq!(calc::sum::add(1, 2), 3);\n/// ```\npub fn add(a: i64, b: i64) -> i64 {\n    a + b\n}\n\n#[cfg(test)]\nmod tests {\n    use super::*;\n\n    #[test]\n    fn adds() {\n        assert_eq!(add(2, 3), 5);\n    }\n}\n";
+    let task = "turn the module sum into a folder module, src/sum/mod.rs instead of src/sum.rs";
+    for (text, lands) in
+        [(module.to_owned(), true), (module.replace("a + b", "5").replace("(1, 2), 3", "(1, 2), 5"), false)]
+    {
+        let world = World::empty();
+        world.write("Cargo.toml", manifest);
+        world.write("src/lib.rs", "pub mod sum;\n");
+        world.write("src/sum.rs", module);
+        world.git();
+        let plan = plan_of(&["src/sum.rs", "src/sum/mod.rs"], "refactor");
+        let gone = json!({"operation": "delete", "path": "src/sum.rs"});
+        let answer = bundle(&[gone, write("src/sum/mod.rs", &text)]);
+        let world =
+            world.serve(
+                move |ask: &Ask| {
+                    if intent(ask).starts_with("architect") { plan.clone() } else { answer.clone() }
+                },
+            );
+        world.agent(task).expect(if lands { 0 } else { 4 });
+        assert_eq!(world.ws().join("src/sum.rs").exists(), !lands);
+    }
+}
+
+#[test]
 fn another_name_lets_the_values_of_a_test_be() {
     let files = [("calc.py", GOOD), ("tests/test_calc.py", GUARD)];
     let code = GOOD.replace("def mul", "def times");

@@ -7,8 +7,8 @@ use perspt_core::reading::TestName;
 /// The full names of the documentation tests of one file.
 pub(crate) type InFile<'a> = (BTreeMap<&'a str, TestName>, &'a str);
 
-/// Full names by file. `src/lib.rs - add (line 5)` becomes `doc::src/lib.rs::add`; where an item has several
-/// examples, the later ones are numbered.
+/// Full names by file. `src/area.rs - area::of (line 5)` becomes `doc::src::area::of`: an item has its path wherever its
+/// module's file lies. Where it has several examples, the later ones are numbered.
 pub(crate) fn full<'a>(announced: &[&'a str]) -> Vec<InFile<'a>> {
     let mut parsed: Vec<(&str, &str, u64, &'a str)> = announced
         .iter()
@@ -25,9 +25,10 @@ pub(crate) fn full<'a>(announced: &[&'a str]) -> Vec<InFile<'a>> {
     let mut files: Vec<InFile<'a>> = Vec::new();
     let mut seen: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for (file, item, _, name) in parsed {
-        let count = seen.entry((file, item)).or_default();
+        let of = if item.is_empty() { file } else { sources_of(file) };
+        let count = seen.entry((of, item)).or_default();
         *count += 1;
-        let mut full = if item.is_empty() { format!("doc::{file}") } else { format!("doc::{file}::{item}") };
+        let mut full = if item.is_empty() { format!("doc::{of}") } else { format!("doc::{of}::{item}") };
         if *count > 1 {
             full.push_str(&format!("#{count}"));
         }
@@ -39,4 +40,14 @@ pub(crate) fn full<'a>(announced: &[&'a str]) -> Vec<InFile<'a>> {
         }
     }
     files
+}
+
+/// The folder of a package's sources that a file lies in; the file itself where there is no such folder.
+fn sources_of(file: &str) -> &str {
+    match file.split_once("src/") {
+        Some((before, _)) if before.is_empty() || before.ends_with('/') => {
+            &file[..before.len() + "src".len()]
+        }
+        _ => file,
+    }
 }

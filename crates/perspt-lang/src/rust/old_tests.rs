@@ -9,14 +9,11 @@ const NOTHING: &str = "const _: () = ();";
 
 /// The new text with the test items of the old one; `None` where they are the same, or where one cannot be put back.
 pub(crate) fn put_back(old: &str, new: &str) -> Option<String> {
-    let (before, after) = (items::outer_tests(old), items::outer_tests(new));
-    let text = |source: &str, item: &Outer| source[item.range.clone()].to_owned();
-    let of = |source: &str, found: &[Outer]| -> Vec<(String, String)> {
-        found.iter().map(|item| (item.key.clone(), text(source, item))).collect()
-    };
-    if of(old, &before) == of(new, &after) {
+    if are_alike(old, new) {
         return None;
     }
+    let (before, after) = (items::outer_tests(old), items::outer_tests(new));
+    let text = |source: &str, item: &Outer| source[item.range.clone()].to_owned();
     let mut left: Vec<&Outer> = before.iter().collect();
     let mut out = new.to_owned();
     let mut places: Vec<(Range<usize>, String)> = Vec::new();
@@ -36,6 +33,15 @@ pub(crate) fn put_back(old: &str, new: &str) -> Option<String> {
         out.push('\n');
     }
     Some(out)
+}
+
+/// Whether two sources have the same test items.
+pub(crate) fn are_alike(one: &str, other: &str) -> bool {
+    let of = |source: &str| -> Vec<(String, String)> {
+        let found = items::outer_tests(source).into_iter();
+        found.map(|item| (item.key.clone(), source[item.range].to_owned())).collect()
+    };
+    of(one) == of(other)
 }
 
 /// The code of a source, and its test items.

@@ -78,10 +78,18 @@ pub(crate) fn tests_as_before(touch: &Touch<'_>) -> BTreeMap<RelPath, Was> {
         let declared = |files: &dyn Files| is_test_module(files, path, MODULE_DEPTH);
         is_test_material(path) || declared(touch.base) || declared(touch.candidate)
     };
+    let is_source = |path: &RelPath| path.extension() == Some("rs");
+    let is_gone = |path: &RelPath| !touch.candidate.tree().entries.contains_key(path);
     let inside = |path: &RelPath| {
-        let is_source = path.extension() == Some("rs");
-        let (old, new) = (touch.base.text(path).unwrap_or_default(), touch.candidate.text(path)?);
-        is_source.then(|| old_tests::put_back(&old, &new)).flatten()
+        let new = touch.candidate.text(path).filter(|_| is_source(path))?;
+        let Some(old) = touch.base.text(path) else {
+            // What a file brings that has moved with its tests is not new.
+            let mut gone = touch.base.tree().entries.keys().filter(|path| is_source(path) && is_gone(path));
+            let same =
+                |path: &RelPath| touch.base.text(path).is_some_and(|old| old_tests::are_alike(&old, &new));
+            return if gone.any(same) { None } else { old_tests::put_back("", &new) };
+        };
+        old_tests::put_back(&old, &new)
     };
     let telling = Telling { source: "rs", is_test: &is_test, inside: &inside, parts: &old_tests::parts };
     as_before(touch, &telling)

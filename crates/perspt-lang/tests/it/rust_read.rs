@@ -223,11 +223,11 @@ fn documentation_tests_are_named_by_item() {
         let reading = Slot::new().read(rust(), &files, StageKind::Test);
         let expected = [
             ("doc::src/lib.rs", TestEnd::Passed),
-            ("doc::src/lib.rs::add", TestEnd::Passed),
-            ("doc::src/lib.rs::add#2", TestEnd::Failed),
-            ("doc::src/lib.rs::add#3", TestEnd::Passed),
-            ("doc::src/lib.rs::add#4", TestEnd::Passed),
-            ("doc::src/lib.rs::add#5", TestEnd::Skipped),
+            ("doc::src::add", TestEnd::Passed),
+            ("doc::src::add#2", TestEnd::Failed),
+            ("doc::src::add#3", TestEnd::Passed),
+            ("doc::src::add#4", TestEnd::Passed),
+            ("doc::src::add#5", TestEnd::Skipped),
         ];
         assert_eq!(ends(&reading), expected.into(), "edition {edition}: {:?}", reading.residuals);
         assert_eq!(classes(&reading), ["test-failed"], "edition {edition}");
@@ -588,7 +588,7 @@ fn exactly_the_examples_that_rustdoc_tries_out_are_existing_tests() {
     let reading = Slot::new().read(rust(), &base, StageKind::Test);
     let results = ends(&reading);
     for (n, info) in infos.iter().enumerate() {
-        let name = format!("doc::src/lib.rs::f{n}");
+        let name = format!("doc::src::f{n}");
         let tried = results.get(name.as_str()).is_some_and(|end| *end != TestEnd::Skipped);
         let candidate = package(&lib(Some(n)));
         let found = touched(rust(), &base, &candidate, &node(TaskType::Code, &[]), "");
