@@ -26,7 +26,9 @@ pub(crate) fn find(text: &str) -> Vec<String> {
             [only] if returns_constant(only) => to_do(),
             _ => false,
         };
-        if is_stub && !is_declared(&lines, at) {
+        // A function inside another one is handed to somebody, who may well want nothing of it.
+        let is_reached = line.indent == 0 || class.is_some();
+        if is_stub && is_reached && !is_declared(&lines, at) {
             stubs.push(match class {
                 Some(class) => format!("the body of `{}.{name}`", class.name),
                 None => format!("the body of `{name}`"),

@@ -547,6 +547,7 @@ fn a_function_that_only_stands_in_for_one_is_charged_unless_it_was_there_or_was_
         "class NullLog:\n    def write(self, text):\n        pass\n",
         "class Gone:\n    def __init__(self):\n        pass\n",
         "@app.command()\ndef new():\n    pass\n",
+        "def new():\n    def seen(event):\n        pass\n\n    return run(seen)\n",
         "def new(a):\n    # TODO: make it faster\n    return a * 2\n",
         "def new(a):\n    return None\n",
         "class Bad(Exception):\n    \"\"\"Says why.\"\"\"\n",
