@@ -55,7 +55,12 @@ fn the_second_interrupt_cancels_and_aborts() {
 fn a_terminal_that_closes_or_a_machine_that_goes_down_pauses_and_never_aborts() {
     for (first, second) in [(Signal::HUP, Signal::HUP), (Signal::TERM, Signal::HUP)] {
         let (world, gate) = held();
-        let running = world.spawn(&["agent", "-y", "add a mul function"]);
+        // Whoever runs the tests by `nohup` hands an ignored HUP down.
+        let hears = "import os, signal, sys; signal.signal(signal.SIGHUP, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])";
+        let mut python = within(&world, "python3");
+        let inner = world.command(&["agent", "-y", "add a mul function"]);
+        python.args(["-c", hears]).arg(inner.get_program()).args(inner.get_args());
+        let running = crate::support::Running::start(&mut python);
         gate.arrivals().wait(1);
         running.signal(first);
         wait_for(&world, "pause_asked");
@@ -73,13 +78,21 @@ fn a_terminal_that_closes_or_a_machine_that_goes_down_pauses_and_never_aborts() 
     }
 }
 
+/// A program in the workspace and environment that perspt is run in.
+fn within(world: &World, program: &str) -> std::process::Command {
+    let inner = world.command(&[]);
+    let mut command = std::process::Command::new(program);
+    command.env_clear().current_dir(world.ws());
+    command.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command
+}
+
 #[test]
 fn started_by_nohup_a_session_outlives_its_terminal() {
     let (world, gate) = held();
     let inner = world.command(&["agent", "-y", "add a mul function"]);
-    let mut nohup = std::process::Command::new("nohup");
-    nohup.arg(inner.get_program()).args(inner.get_args()).env_clear().current_dir(world.ws());
-    nohup.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let mut nohup = within(&world, "nohup");
+    nohup.arg(inner.get_program()).args(inner.get_args());
     let running = crate::support::Running::start(&mut nohup);
     gate.arrivals().wait(1);
     running.signal(Signal::HUP);
@@ -372,8 +385,14 @@ fn a_reader_that_goes_away_does_not_stop_the_session() {
 
 /// Waits until the log of the only session holds an event of this kind.
 fn wait_for(world: &World, kind: &str) {
-    while !world.events_so_far().iter().any(|event| event["kind"] == kind) {
-        std::thread::yield_now();
+    loop {
+        let events = world.events_so_far();
+        let has = |kind: &str| events.iter().any(|event| event["kind"] == kind);
+        if has(kind) {
+            return;
+        }
+        assert!(!has("session_ended"), "the session ended without `{kind}`");
+        std::thread::sleep(std::time::Duration::from_millis(2));
     }
 }
 
@@ -385,6 +404,6 @@ fn wait_for_file(folder: &std::path::Path, name: &str) -> std::path::PathBuf {
                 return outer.path();
             }
         }
-        std::thread::yield_now();
+        std::thread::sleep(std::time::Duration::from_millis(2));
     }
 }
