@@ -6,49 +6,73 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use perspt_core::ids::Millis;
 use rustix::fs::{self, AtFlags, FlockOperation, Gid, Mode, OFlags, RenameFlags, Uid};
 
 use crate::disk::{Dir, Disk, File, Kind, Locked, Open, Stat};
 
-/// The real disk. It holds nothing; handles close, and give up their locks, when dropped. No handle is
-/// inherited by a process that is started meanwhile.
+/// The real disk. It holds nothing; handles give up their locks and close when dropped. No handle is inherited by
+/// a program that is started meanwhile.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RealDisk;
 
-struct Handle(std::fs::File);
+struct Handle {
+    file: std::fs::File,
+    locked: AtomicBool,
+}
+
+impl From<std::fs::File> for Handle {
+    fn from(file: std::fs::File) -> Handle {
+        Handle { file, locked: AtomicBool::new(false) }
+    }
+}
+
+impl Drop for Handle {
+    /// A lock lives until the last copy of its handle is closed, and a child that another thread has just forked
+    /// holds a copy until it becomes another program. So the lock is given up explicitly.
+    fn drop(&mut self) {
+        if *self.locked.get_mut() {
+            // Closing the file is all that is left where this fails.
+            let _ = fs::flock(&self.file, FlockOperation::Unlock);
+        }
+    }
+}
 
 const PERMISSIONS: u32 = 0o7777;
 
 impl Disk for RealDisk {
     fn root(&self, path: &Path) -> io::Result<Arc<dyn Dir>> {
         let fd = fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
-        Ok(Arc::new(Handle(fd.into())))
+        Ok(Arc::new(Handle::from(std::fs::File::from(fd))))
     }
 }
 
 impl Handle {
     fn lock(&self) -> io::Result<Locked> {
-        match fs::flock(&self.0, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Locked::Taken),
+        match fs::flock(&self.file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {
+                self.locked.store(true, Ordering::Relaxed);
+                Ok(Locked::Taken)
+            }
             Err(rustix::io::Errno::WOULDBLOCK) => Ok(Locked::Busy),
             Err(error) => Err(error.into()),
         }
     }
 
     fn rename_with(&self, from: &str, to: &str, flags: RenameFlags) -> io::Result<()> {
-        Ok(fs::renameat_with(&self.0, from, &self.0, to, flags)?)
+        Ok(fs::renameat_with(&self.file, from, &self.file, to, flags)?)
     }
 }
 
 impl Dir for Handle {
     fn stat(&self) -> io::Result<Stat> {
-        Ok(stat_of(&self.0.metadata()?))
+        Ok(stat_of(&self.file.metadata()?))
     }
 
     fn look(&self, name: &str) -> io::Result<Stat> {
-        let stat = fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        let stat = fs::statat(&self.file, name, AtFlags::SYMLINK_NOFOLLOW)?;
         let kind = match fs::FileType::from_raw_mode(stat.st_mode) {
             fs::FileType::RegularFile => Kind::File,
             fs::FileType::Directory => Kind::Folder,
@@ -67,16 +91,16 @@ impl Dir for Handle {
 
     fn folder(&self, name: &str) -> io::Result<Arc<dyn Dir>> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let fd = fs::openat(&self.0, name, flags, Mode::empty())?;
-        Ok(Arc::new(Handle(fd.into())))
+        let fd = fs::openat(&self.file, name, flags, Mode::empty())?;
+        Ok(Arc::new(Handle::from(std::fs::File::from(fd))))
     }
 
     fn make_folder(&self, name: &str, mode: u32) -> io::Result<()> {
-        Ok(fs::mkdirat(&self.0, name, Mode::from_raw_mode(mode))?)
+        Ok(fs::mkdirat(&self.file, name, Mode::from_raw_mode(mode))?)
     }
 
     fn remove_folder(&self, name: &str) -> io::Result<()> {
-        Ok(fs::unlinkat(&self.0, name, AtFlags::REMOVEDIR)?)
+        Ok(fs::unlinkat(&self.file, name, AtFlags::REMOVEDIR)?)
     }
 
     fn open(&self, name: &str, how: Open) -> io::Result<Box<dyn File>> {
@@ -89,25 +113,25 @@ impl Dir for Handle {
             Open::New(mode) => (append | OFlags::CREATE | OFlags::EXCL, mode),
             Open::Any(mode) => (append | OFlags::CREATE, mode),
         };
-        let fd = fs::openat(&self.0, name, flags, Mode::from_raw_mode(mode))?;
-        Ok(Box::new(Handle(fd.into())))
+        let fd = fs::openat(&self.file, name, flags, Mode::from_raw_mode(mode))?;
+        Ok(Box::new(Handle::from(std::fs::File::from(fd))))
     }
 
     fn read_link(&self, name: &str) -> io::Result<Vec<u8>> {
-        Ok(fs::readlinkat(&self.0, name, Vec::new())?.into_bytes())
+        Ok(fs::readlinkat(&self.file, name, Vec::new())?.into_bytes())
     }
 
     fn make_link(&self, name: &str, text: &[u8]) -> io::Result<()> {
-        Ok(fs::symlinkat(OsStr::from_bytes(text), &self.0, name)?)
+        Ok(fs::symlinkat(OsStr::from_bytes(text), &self.file, name)?)
     }
 
     fn set_owner(&self, name: &str, uid: u32, gid: u32) -> io::Result<()> {
         let (uid, gid) = (Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
-        Ok(fs::chownat(&self.0, name, uid, gid, AtFlags::SYMLINK_NOFOLLOW)?)
+        Ok(fs::chownat(&self.file, name, uid, gid, AtFlags::SYMLINK_NOFOLLOW)?)
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        Ok(fs::renameat(&self.0, from, &self.0, to)?)
+        Ok(fs::renameat(&self.file, from, &self.file, to)?)
     }
 
     fn rename_new(&self, from: &str, to: &str) -> io::Result<()> {
@@ -119,12 +143,12 @@ impl Dir for Handle {
     }
 
     fn unlink(&self, name: &str) -> io::Result<()> {
-        Ok(fs::unlinkat(&self.0, name, AtFlags::empty())?)
+        Ok(fs::unlinkat(&self.file, name, AtFlags::empty())?)
     }
 
     fn names(&self) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
-        for entry in fs::Dir::read_from(&self.0)? {
+        for entry in fs::Dir::read_from(&self.file)? {
             if let Ok(name) = entry?.file_name().to_str()
                 && name != "."
                 && name != ".."
@@ -137,7 +161,7 @@ impl Dir for Handle {
     }
 
     fn sync(&self) -> io::Result<()> {
-        self.0.sync_all()
+        self.file.sync_all()
     }
 
     fn try_lock(&self) -> io::Result<Locked> {
@@ -147,15 +171,15 @@ impl Dir for Handle {
 
 impl File for Handle {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        self.0.read_at(buffer, offset)
+        self.file.read_at(buffer, offset)
     }
 
     fn append(&self, bytes: &[u8]) -> io::Result<usize> {
-        Ok(rustix::io::write(&self.0, bytes)?)
+        Ok(rustix::io::write(&self.file, bytes)?)
     }
 
     fn truncate(&self, length: u64) -> io::Result<()> {
-        self.0.set_len(length)
+        self.file.set_len(length)
     }
 
     fn stat(&self) -> io::Result<Stat> {
@@ -163,19 +187,19 @@ impl File for Handle {
     }
 
     fn set_mode(&self, mode: u32) -> io::Result<()> {
-        self.0.set_permissions(std::fs::Permissions::from_mode(mode))
+        self.file.set_permissions(std::fs::Permissions::from_mode(mode))
     }
 
     fn set_owner(&self, uid: u32, gid: u32) -> io::Result<()> {
-        Ok(fs::fchown(&self.0, Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)))?)
+        Ok(fs::fchown(&self.file, Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)))?)
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        self.0.sync_data()
+        self.file.sync_data()
     }
 
     fn sync_all(&self) -> io::Result<()> {
-        self.0.sync_all()
+        self.file.sync_all()
     }
 
     fn try_lock(&self) -> io::Result<Locked> {

@@ -128,3 +128,27 @@ fn a_process_that_is_started_meanwhile_does_not_inherit_a_lock() {
     free.unwrap();
     free_too.unwrap();
 }
+
+/// Copies of every handle this process has of a file or folder, as a child has them that was just forked.
+fn copies_of(path: &Path) -> Vec<std::os::fd::OwnedFd> {
+    use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
+    let this = pidfd_open(getpid(), PidfdFlags::empty()).unwrap();
+    let handles = std::fs::read_dir("/proc/self/fd").unwrap().map(|entry| entry.unwrap().path());
+    let same = handles.filter(|handle| std::fs::read_link(handle).is_ok_and(|target| target == path));
+    let numbers = same.map(|handle| handle.file_name().unwrap().to_str().unwrap().parse().unwrap());
+    numbers.map(|number| pidfd_getfd(&this, number, PidfdGetfdFlags::empty()).unwrap()).collect()
+}
+
+#[test]
+fn what_is_given_up_is_free_though_a_forked_child_still_has_a_copy() {
+    let real = Real::new();
+    let writer = session_of(&real.home, 1);
+    let lease = WorkspaceLease::try_acquire(&real.home, &real.workspace(), &id()).unwrap();
+    let log_lock = real.folder.path().join("home/sessions").join(id().as_str()).join("lock");
+    let copies = [copies_of(&real.workspace()), copies_of(&log_lock)];
+    assert!(copies.iter().all(|copies| !copies.is_empty()));
+    drop((writer, lease));
+    LogWriter::open(&real.home, &id(), &mut |_| {}).map(drop).unwrap();
+    drop(WorkspaceLease::try_acquire(&real.home, &real.workspace(), &id()).unwrap());
+    drop(copies);
+}
