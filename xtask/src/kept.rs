@@ -31,6 +31,8 @@ pub enum Look {
 #[derive(Debug, Default)]
 pub struct Kept {
     tests: BTreeMap<(String, String), End>,
+    /// Seconds that tests took, where the run says so.
+    took: Vec<(String, f64)>,
     /// What is wrong with the output itself.
     pub faults: Vec<String>,
 }
@@ -41,7 +43,7 @@ pub const PACKAGE: &str = "     Package ";
 struct Section {
     what: String,
     package: Option<String>,
-    ends: Vec<(String, End)>,
+    ends: Vec<(String, End, Option<f64>)>,
     /// A test whose end stands on a later line.
     open: Option<String>,
 }
@@ -91,7 +93,7 @@ impl Kept {
             before.rsplit([' ', ';']).next()?.parse().ok()
         };
         for (word, end) in [(" passed", End::Passed), (" failed", End::Failed), (" ignored", End::Ignored)] {
-            let seen = section.ends.iter().filter(|(_, found)| *found == end).count();
+            let seen = section.ends.iter().filter(|(_, found, _)| *found == end).count();
             if told(word) != Some(seen) {
                 let what = &section.what;
                 self.faults
@@ -106,7 +108,8 @@ impl Kept {
             self.faults.push(format!("nobody knows whose tests {} holds", section.what));
             return;
         };
-        for (name, end) in section.ends {
+        for (name, end, took) in section.ends {
+            self.took.extend(took.map(|took| (format!("{package}::{name}"), took)));
             let known = self.tests.entry((package.clone(), name)).or_insert(end);
             *known = (*known).max(end);
         }
@@ -121,6 +124,14 @@ impl Kept {
     pub fn names(&self, end: End) -> impl Iterator<Item = String> {
         let fitting = self.tests.iter().filter(move |(_, found)| **found == end);
         fitting.map(|((package, name), _)| format!("{package}::{name}"))
+    }
+
+    /// The tests that took longest, with their seconds.
+    pub fn slowest(&self, count: usize) -> Vec<(String, f64)> {
+        let mut took = self.took.clone();
+        took.sort_by(|one, other| other.1.total_cmp(&one.1));
+        took.truncate(count);
+        took
     }
 
     /// What became of `package::test`, where the test may be named by the end of its path.
@@ -165,25 +176,33 @@ impl Section {
         {
             let name = name.strip_suffix(" - should panic").unwrap_or(name).to_owned();
             match read_end(end) {
-                Some(end) => self.ends.push((name, end)),
+                Some((end, took)) => self.ends.push((name, end, took)),
                 // With one thread the name is written first; what the test prints comes in between.
                 None => self.open = Some(name),
             }
-        } else if let Some(end) = read_end(line)
+        } else if let Some((end, took)) = read_end(line)
             && let Some(name) = self.open.take()
         {
-            self.ends.push((name, end));
+            self.ends.push((name, end, took));
         }
     }
 }
 
-fn read_end(text: &str) -> Option<End> {
-    match text.trim_end() {
-        "ok" => Some(End::Passed),
-        "FAILED" => Some(End::Failed),
-        text if text == "ignored" || text.starts_with("ignored, ") => Some(End::Ignored),
-        _ => None,
-    }
+/// How a test ended, and the seconds it took where they are told: `ok <0.012s>`.
+fn read_end(text: &str) -> Option<(End, Option<f64>)> {
+    let text = text.trim_end();
+    let timed = text.strip_suffix("s>").and_then(|text| text.rsplit_once(" <"));
+    let (word, took) = match timed {
+        Some((word, seconds)) => (word, Some(seconds.parse().ok()?)),
+        None => (text, None),
+    };
+    let end = match word {
+        "ok" => End::Passed,
+        "FAILED" => End::Failed,
+        word if word == "ignored" || word.starts_with("ignored, ") => End::Ignored,
+        _ => return None,
+    };
+    Some((end, took))
 }
 
 #[cfg(test)]
@@ -196,7 +215,7 @@ mod tests {
      Package perspt-a
 
 running 2 tests
-test one::holds ... ok
+test one::holds ... ok <1.500s>
 test two::holds ... FAILED
 
 test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s
@@ -206,7 +225,7 @@ test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; 
 test slow ... ignored, takes an hour
 test spoken ... a line that the test printed
 ok
-test panics - should panic ... ok
+test panics - should panic ... ok <2.250s>
 
 test result: ok. 2 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s
 
@@ -223,6 +242,8 @@ test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
         let counts = [End::Passed, End::Failed, End::Ignored].map(|end| kept.count(end));
         assert_eq!(counts, [4, 1, 1]);
         assert_eq!(kept.look("perspt-a::one::holds"), Look::Passed);
+        assert_eq!(kept.slowest(1), [("perspt-b::panics".to_owned(), 2.25)]);
+        assert_eq!(kept.slowest(9).len(), 2);
         assert_eq!(kept.look("perspt-a::two::holds"), Look::Bad("it failed".to_owned()));
         assert_eq!(kept.look("perspt-a::holds"), Look::Bad("the name fits several tests".to_owned()));
         assert_eq!(kept.look("perspt-b::slow"), Look::Bad("it is ignored".to_owned()));

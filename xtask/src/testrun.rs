@@ -11,6 +11,12 @@ use crate::place;
 use crate::process::{Failed, at, cargo, output, tee};
 use crate::tools::Tools;
 
+/// How long each test took is an unstable option of the test programs. This unlocks it for them alone.
+const RUNNER: &str = r#"target."cfg(all())".runner=["env", "RUSTC_BOOTSTRAP=1"]"#;
+
+/// How many of the slowest tests are named after a run.
+const SLOWEST: usize = 10;
+
 /// Which tests.
 pub enum Which<'a> {
     /// All of the workspace, documentation tests included.
@@ -49,15 +55,20 @@ pub fn run(tools: &Tools, which: &Which<'_>, path: &Path) -> Result<Kept, Failed
     let unfinished = path.with_extension("unfinished");
     let mut keep = BufWriter::new(File::create(&unfinished).map_err(at(&unfinished))?);
     let mut command = cargo();
-    command.args(["test", "--locked", "--no-fail-fast"]);
+    command.args(["test", "--locked", "--no-fail-fast", "--lib", "--bins", "--tests"]);
     which.name(&mut command);
     tools.put_on_path(&mut command);
+    command.args(["--config", RUNNER, "--", "-Zunstable-options", "--report-time"]);
+    let mut examples = cargo();
+    examples.args(["test", "--locked", "--no-fail-fast", "--doc"]);
+    which.name(&mut examples);
+    tools.put_on_path(&mut examples);
     let mut each = |line: &str| {
         let program = line.strip_prefix("     Running ")?.strip_suffix(')')?.rsplit_once('(')?.1;
         let package = owners.get(Path::new(program).file_name()?.to_str()?)?;
         Some(format!("{PACKAGE}{package}"))
     };
-    let ended_well = tee(command, &mut keep, &mut each)?;
+    let ended_well = tee(command, &mut keep, &mut each)? & tee(examples, &mut keep, &mut each)?;
     drop(keep);
     let mut kept = Kept::read(&unfinished)?;
     if !ended_well && kept.count(End::Failed) == 0 && kept.faults.is_empty() {
@@ -96,8 +107,10 @@ fn package_name(id: &str) -> &str {
     }
 }
 
-/// Prints the line that sums a run up.
+/// Prints the slowest tests and the line that sums a run up.
 pub fn total(kept: &Kept) {
+    println!("the slowest tests:");
+    kept.slowest(SLOWEST).iter().for_each(|(name, took)| println!("{took:>9.1} s  {name}"));
     println!("{} passed, {} failed", kept.count(End::Passed), kept.count(End::Failed));
 }
 
