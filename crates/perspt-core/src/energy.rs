@@ -184,7 +184,7 @@ fn headline(residual: &Residual) -> String {
         (Some(file), None) => format!("{file}: "),
         (None, _) => String::new(),
     };
-    let text = format!("{place}{}", residual.message.lines().next().unwrap_or(&residual.class));
+    let text = format!("{place}{}", residual.message.lines().next().unwrap_or(residual.class.as_str()));
     text.chars().take(ReadingSummary::HEADLINE_CHARS).collect()
 }
 

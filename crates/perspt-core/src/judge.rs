@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::hash::Sha;
 use crate::path::RelPath;
 use crate::reading::{Reading, Status, TestEnd, TestName};
-use crate::residual::{Charge, Component, Milli, Residual};
+use crate::residual::{Charge, Class, Component, Milli, Residual};
 
 /// The class of a failing test's residual; its symbol is the test's name.
-pub const TEST_FAILED: &str = "test-failed";
+pub const TEST_FAILED: Class = Class::TestFailed;
 /// The units a failing test weighs where the plan does not name it.
 pub const TEST_UNITS: u64 = 3;
 
@@ -145,8 +145,8 @@ fn lost_tests(
                 continue;
             }
             let what = match now.results.get(name).map(|result| result.end) {
-                None => "test-missing",
-                Some(TestEnd::Skipped) => "test-skipped",
+                None => Class::TestMissing,
+                Some(TestEnd::Skipped) => Class::TestSkipped,
                 Some(TestEnd::Passed | TestEnd::Failed) => continue,
             };
             lost.insert(name.clone(), (what, result.file.clone()));
@@ -154,7 +154,7 @@ fn lost_tests(
     }
     lost.into_iter()
         .map(|(name, (class, file))| {
-            let said = if class == "test-missing" { "is gone" } else { "is skipped" };
+            let said = if class == Class::TestMissing { "is gone" } else { "is skipped" };
             let mut residual = Residual::error(
                 Component::Log,
                 class,

@@ -5,11 +5,13 @@
 
 pub mod budget;
 pub mod bundle;
+pub mod consent;
 pub mod effect;
 pub mod energy;
 pub mod event;
 pub mod hash;
 pub mod ids;
+pub mod inventory;
 pub mod judge;
 pub mod outcome;
 pub mod path;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::consent::TestDeclaration;
 use crate::ids::NodeId;
 use crate::path::RelPath;
 
@@ -134,6 +135,12 @@ pub struct PlanNode {
     /// Its role.
     #[serde(default)]
     pub node_class: NodeClass,
+    /// Existing tests, and files that decide how tests run, that it changes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes_tests: Vec<TestDeclaration>,
+    /// Tests that failed before and stay so.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub leaves_red: Vec<String>,
     /// What is promised of it.
     #[serde(default)]
     pub contract: Contract,

@@ -43,6 +43,149 @@ pub enum Component {
     Sheaf,
 }
 
+/// What kind of finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Class {
+    /// The compiler refuses a file.
+    CompileError,
+    /// The linker does.
+    LinkError,
+    /// A parser refuses a file.
+    SyntaxError,
+    /// A test file imports what the tree does not have.
+    ImportError,
+    /// A test file cannot be collected, by its own doing.
+    CollectionError,
+    /// The compiler warns.
+    CompileWarning,
+    /// A test failed; the symbol is its name.
+    TestFailed,
+    /// A target that lists no tests failed.
+    TargetFailed,
+    /// A test that was announced has no result.
+    TestsVanished,
+    /// A test that ran before, or that the contract names, is gone.
+    TestMissing,
+    /// Such a test is skipped.
+    TestSkipped,
+    /// No test ran where some are expected.
+    NoTests,
+    /// A run ended without its report, or the report contradicts itself.
+    ReportMissing,
+    /// A step ran into its time limit.
+    Timeout,
+    /// A step was ended by a signal.
+    Crash,
+    /// A step failed and nothing says why.
+    ToolFailed,
+    /// A runner did not begin, because of its settings or what it loads.
+    ToolRefused,
+    /// A dependency is not on the machine.
+    DependencyMissing,
+    /// A dependency does not build.
+    DependencyBroken,
+    /// A module from outside the tree is not installed.
+    ModuleMissing,
+    /// The toolchain that the project asks for cannot be used.
+    ToolchainMissing,
+    /// A manifest cannot be read.
+    ManifestError,
+    /// A build script failed.
+    BuildScriptFailed,
+    /// There are tests, and no runner that sees them.
+    TestsUnseen,
+    /// No tool looks at this file.
+    UnmeasuredFile,
+    /// A file was changed or removed while the tree was measured.
+    TreeChanged,
+    /// The answer changes nothing.
+    NothingChanged,
+    /// A planned file is not there.
+    OutputMissing,
+    /// The contract forbids this text.
+    ForbiddenPattern,
+    /// Code that stands in for code still to be written.
+    Stub,
+    /// What decides how tests run was changed.
+    EvidenceRulesChanged,
+    /// An example in documentation demands more.
+    ExampleGrown,
+    /// A test task brings no test.
+    NoNewTest,
+    /// An existing test was changed.
+    TestChanged,
+    /// An existing test was changed without a reason.
+    TestChangedUnasked,
+    /// A new test that can find nothing.
+    TestEmpty,
+    /// Code that does something else where tests run it.
+    TestOnlyBehaviour,
+    /// An existing test does not pass as it was.
+    TestOutvoted,
+    /// A failing test was rewritten.
+    TestRewritten,
+    /// An existing test demands less.
+    TestWeakened,
+    /// An existing test is gone.
+    TestDeleted,
+    /// Nothing but tests was changed.
+    NothingMended,
+    /// No new test fails over the old code.
+    RegressionUnseen,
+}
+
+impl Class {
+    /// The word in events and on screens.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Class::CompileError => "compile-error",
+            Class::LinkError => "link-error",
+            Class::SyntaxError => "syntax-error",
+            Class::ImportError => "import-error",
+            Class::CollectionError => "collection-error",
+            Class::CompileWarning => "compile-warning",
+            Class::TestFailed => "test-failed",
+            Class::TargetFailed => "target-failed",
+            Class::TestsVanished => "tests-vanished",
+            Class::TestMissing => "test-missing",
+            Class::TestSkipped => "test-skipped",
+            Class::NoTests => "no-tests",
+            Class::ReportMissing => "report-missing",
+            Class::Timeout => "timeout",
+            Class::Crash => "crash",
+            Class::ToolFailed => "tool-failed",
+            Class::ToolRefused => "tool-refused",
+            Class::DependencyMissing => "dependency-missing",
+            Class::DependencyBroken => "dependency-broken",
+            Class::ModuleMissing => "module-missing",
+            Class::ToolchainMissing => "toolchain-missing",
+            Class::ManifestError => "manifest-error",
+            Class::BuildScriptFailed => "build-script-failed",
+            Class::TestsUnseen => "tests-unseen",
+            Class::UnmeasuredFile => "unmeasured-file",
+            Class::TreeChanged => "tree-changed",
+            Class::NothingChanged => "nothing-changed",
+            Class::OutputMissing => "output-missing",
+            Class::ForbiddenPattern => "forbidden-pattern",
+            Class::Stub => "stub",
+            Class::EvidenceRulesChanged => "evidence-rules-changed",
+            Class::ExampleGrown => "example-grown",
+            Class::NoNewTest => "no-new-test",
+            Class::TestChanged => "test-changed",
+            Class::TestChangedUnasked => "test-changed-unasked",
+            Class::TestEmpty => "test-empty",
+            Class::TestOnlyBehaviour => "test-only-behaviour",
+            Class::TestOutvoted => "test-outvoted",
+            Class::TestRewritten => "test-rewritten",
+            Class::TestWeakened => "test-weakened",
+            Class::TestDeleted => "test-deleted",
+            Class::NothingMended => "nothing-mended",
+            Class::RegressionUnseen => "regression-unseen",
+        }
+    }
+}
+
 /// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -81,8 +224,8 @@ pub struct Place {
 pub struct Residual {
     /// Which part of V(x) it belongs to.
     pub component: Component,
-    /// What kind of finding, as a slug: `compile-error`, `test-failed`, `test-missing`, `config-changed` …
-    pub class: String,
+    /// What kind of finding.
+    pub class: Class,
     /// How bad.
     pub severity: Severity,
     /// How much; for an error at least one unit.
@@ -115,10 +258,10 @@ impl Residual {
     pub const EVIDENCE_CAP: usize = 4000;
 
     /// A counted error worth one unit; the rest is filled in by the caller.
-    pub fn error(component: Component, class: &str, sensor: &str, message: impl Into<String>) -> Residual {
+    pub fn error(component: Component, class: Class, sensor: &str, message: impl Into<String>) -> Residual {
         Residual {
             component,
-            class: class.to_owned(),
+            class,
             severity: Severity::Error,
             score: Milli::ONE,
             sensor: sensor.to_owned(),
@@ -133,7 +276,7 @@ impl Residual {
     }
 
     /// A warning: shown, never charged.
-    pub fn warning(component: Component, class: &str, sensor: &str, message: impl Into<String>) -> Residual {
+    pub fn warning(component: Component, class: Class, sensor: &str, message: impl Into<String>) -> Residual {
         Residual {
             severity: Severity::Warning,
             score: Milli(0),
@@ -171,7 +314,7 @@ impl Residual {
         let message: String = self.message.chars().filter(|c| !c.is_ascii_digit()).collect();
         crate::hash::Sha::of_fields([
             file.as_bytes(),
-            self.class.as_bytes(),
+            self.class.as_str().as_bytes(),
             symbol.as_bytes(),
             message.as_bytes(),
         ])

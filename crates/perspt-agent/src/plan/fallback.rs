@@ -38,6 +38,8 @@ fn chain(task: &str, root: &Root, suffix: &str, ground: &Ground<'_>) -> Vec<Plan
         dependencies,
         task_type: TaskType::Code,
         node_class: NodeClass::Implementation,
+        changes_tests: vec![],
+        leaves_red: vec![],
         contract: Default::default(),
         scope,
     };

@@ -81,6 +81,8 @@ fn node(task: TaskAnswer, faults: &mut Vec<String>) -> PlanNode {
         goal: task.goal.trim().to_owned(),
         task_type: task.task_type,
         node_class: task.node_class,
+        changes_tests: vec![],
+        leaves_red: vec![],
         contract: task.contract.unwrap_or_default(),
         scope: OpenScope::Listed,
     }

@@ -239,7 +239,7 @@ fn finding(residual: &Residual) -> String {
     let text = if residual.evidence.is_empty() { &residual.message } else { &residual.evidence };
     format!(
         "{}\n{}{hint}",
-        format_args!("{} {}{symbol}:", residual.class, place),
+        format_args!("{} {}{symbol}:", residual.class.as_str(), place),
         fence(&residual.sensor, text)
     )
 }

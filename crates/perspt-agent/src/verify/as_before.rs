@@ -10,7 +10,7 @@ use perspt_core::judge::TEST_UNITS;
 use perspt_core::outcome::NodeEnd;
 use perspt_core::path::RelPath;
 use perspt_core::reading::{Reading, StageId, TestEnd, TestName, TestResult};
-use perspt_core::residual::{Component, Milli, Residual};
+use perspt_core::residual::{Class, Component, Milli, Residual};
 use perspt_core::stage::Root;
 use perspt_core::state::{Node, SessionState};
 use perspt_core::tree::{EntryKind, Tree};
@@ -257,7 +257,7 @@ impl OldTest<'_> {
             "the test `{name}` does not demand what it did, though it passes over this code as it was and the task \
              does not ask for that"
         );
-        let mut residual = Residual::error(Component::Log, "test-changed-unasked", sensor, message);
+        let mut residual = Residual::error(Component::Log, Class::TestChangedUnasked, sensor, message);
         residual.score = Milli::units(TEST_UNITS);
         residual.symbol = Some(name.to_owned());
         residual.hint = Some("Leave every line of it as it was; put what you add beside it.".to_owned());
@@ -276,7 +276,7 @@ impl Demand<'_> {
             "the test `{}` as it was does not pass over this code, only with tests that are changed or new{told}",
             self.old.name
         );
-        let mut residual = Residual::error(Component::Log, "test-outvoted", &old.tool, message);
+        let mut residual = Residual::error(Component::Log, Class::TestOutvoted, &old.tool, message);
         residual.score = Milli::units(TEST_UNITS);
         residual.symbol = Some(self.old.name.to_owned());
         residual.hint = Some(

@@ -6,7 +6,7 @@ use perspt_core::event::{Calibration, Ended};
 use perspt_core::hash::{Sha, ShaBuilder};
 use perspt_core::ids::BlobId;
 use perspt_core::reading::{Reading, StageId};
-use perspt_core::residual::Residual;
+use perspt_core::residual::{Class, Residual};
 use perspt_core::state::SessionState;
 use perspt_core::tree::{EntryKind, Tree};
 use perspt_lang::plugin::{Expect, Plant};
@@ -18,7 +18,7 @@ use crate::files::{Sources, TreeFiles};
 
 /// The finding that says that the tool was ended from outside. A plant does not do that.
 fn was_ended(reading: &Reading) -> Option<&Residual> {
-    reading.residuals.iter().find(|residual| residual.class == HUNG || residual.class == "crash")
+    reading.residuals.iter().find(|residual| residual.class == HUNG || residual.class == Class::Crash)
 }
 
 /// An error over a plant that was not there without it.

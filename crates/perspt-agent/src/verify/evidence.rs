@@ -6,7 +6,7 @@ use perspt_core::hash::Sha;
 use perspt_core::judge::TEST_UNITS;
 use perspt_core::path::RelPath;
 use perspt_core::reading::{Reading, StageKind, Status, TestEnd, TestName, TestResult};
-use perspt_core::residual::{Charge, Component, Milli, Residual};
+use perspt_core::residual::{Charge, Class, Component, Milli, Residual};
 use perspt_core::state::Node;
 use perspt_lang::asks_to_change;
 
@@ -27,7 +27,7 @@ pub(super) fn expect_tests(node: &Node, reading: &mut Reading, before: &[Reading
         || before.iter().any(|before| ran(before).next().is_some());
     if expected && ran(reading).next().is_none() {
         let message = "no test ran, and tests are expected here";
-        reading.residuals.push(Residual::error(Component::Log, "no-tests", &reading.tool, message));
+        reading.residuals.push(Residual::error(Component::Log, Class::NoTests, &reading.tool, message));
     }
 }
 
@@ -42,7 +42,7 @@ pub(super) fn tests_do_something(reading: &mut Reading, before: &[Reading], chan
         return;
     }
     let message = "this is a test task, and no test of it runs that did not run before";
-    let mut residual = Residual::error(Component::Log, "no-new-test", &reading.tool, message);
+    let mut residual = Residual::error(Component::Log, Class::NoNewTest, &reading.tool, message);
     residual.hint = Some(
         "Name the file and the tests as the project's runner collects them; do not skip them.".to_owned(),
     );
@@ -77,7 +77,7 @@ pub(super) fn rewritten(tool: &str, before: &[Reading], changed: &[Residual], ta
             continue;
         }
         let message = format!("the test `{symbol}` failed before and was rewritten instead of the code");
-        let mut residual = Residual::error(Component::Log, "test-rewritten", tool, message);
+        let mut residual = Residual::error(Component::Log, Class::TestRewritten, tool, message);
         residual.score = Milli::units(TEST_UNITS);
         residual.hint = Some(
             "Put the test back as it was and mend the code; the task does not ask for this test to change."
@@ -92,7 +92,7 @@ pub(super) fn rewritten(tool: &str, before: &[Reading], changed: &[Residual], ta
 /// write to. A file no tool looks at is the business of the node that touched it, or that took it out of the tools'
 /// sight; else it is nobody's.
 pub(super) fn spare_untouched(reading: &mut Reading, touched: &BTreeSet<RelPath>, before: &[Reading]) {
-    let unmeasured = |residual: &&Residual| residual.class == "unmeasured-file";
+    let unmeasured = |residual: &&Residual| residual.class == Class::UnmeasuredFile;
     let seen_before = |file: &RelPath| {
         // What does not build is not looked at as a whole.
         let looked =
@@ -115,7 +115,7 @@ pub(super) fn spare_untouched(reading: &mut Reading, touched: &BTreeSet<RelPath>
                 Charge::Inherited("it was there before, in a file this node does not touch".to_owned());
         }
     }
-    for residual in reading.residuals.iter_mut().filter(|residual| residual.class == "unmeasured-file") {
+    for residual in reading.residuals.iter_mut().filter(|residual| residual.class == Class::UnmeasuredFile) {
         if !residual.file.as_ref().is_some_and(|file| touched.contains(file) || seen_before(file)) {
             residual.charge =
                 Charge::Shown("no tool looks at this file; the node did not touch it".to_owned());

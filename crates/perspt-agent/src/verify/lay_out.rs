@@ -5,6 +5,7 @@ use std::time::Duration;
 use perspt_core::effect::{Branch, TreeRef};
 use perspt_core::event::{DiffNote, Ended};
 use perspt_core::ids::{BlobId, NodeId};
+use perspt_core::residual::Class;
 use perspt_core::state::SessionState;
 use perspt_core::tree::{Change, Entry, EntryKind, Tree};
 use perspt_lang::plugin::Touch;
@@ -84,7 +85,7 @@ impl Actor {
         let plugins = node.roots.iter().filter_map(|root| self.plugin(&root.plugin));
         plugins
             .flat_map(|plugin| plugin.structure(&touch))
-            .filter(|residual| residual.class == "test-changed")
+            .filter(|residual| residual.class == Class::TestChanged)
             .count() as u32
     }
 }

@@ -12,7 +12,7 @@ use perspt_core::judge::{Scope, charge};
 use perspt_core::outcome::NodeEnd;
 use perspt_core::path::RelPath;
 use perspt_core::reading::{Reading, StageId, StageKind, Status};
-use perspt_core::residual::{Component, Residual};
+use perspt_core::residual::{Class, Component, Residual};
 use perspt_core::stage::{Profile, Root, Stage, StepOutput};
 use perspt_core::state::{Node, SessionState};
 use perspt_core::tree::{Change, Tree};
@@ -66,7 +66,7 @@ impl Actor {
                 let (grown, changed): (Vec<Residual>, Vec<Residual>) = self
                     .changed_tests(state, node, branch, stage, &files)?
                     .into_iter()
-                    .partition(|one| one.class == "example-grown");
+                    .partition(|one| one.class == Class::ExampleGrown);
                 rewrote
                     .extend(changed.iter().filter_map(|one| Some((one.file.clone()?, one.symbol.clone()?))));
                 if grown.is_empty() && !self.adapts_tests(branch, stage)? {
@@ -83,7 +83,7 @@ impl Actor {
             &Scope { packages: &root.packages, files: &touched, rewritten: &rewrote },
         );
         if let (None, Some(plugin)) = (&environment, plugin) {
-            let gone = reading.residuals.iter().any(|residual| residual.class == "test-missing");
+            let gone = reading.residuals.iter().any(|residual| residual.class == Class::TestMissing);
             environment = match node {
                 Some(_) if gone => {
                     let mut bench = self.bench().await?;
@@ -266,7 +266,7 @@ impl Actor {
             Touch { base: &base, candidate: files, node: &node.spec, task, authored: &state.authored };
         let mut changed = plugin.structure(&touch);
         base.is_whole()?;
-        changed.retain(|residual| ["test-changed", "example-grown"].contains(&residual.class.as_str()));
+        changed.retain(|residual| [Class::TestChanged, Class::ExampleGrown].contains(&residual.class));
         Ok(changed)
     }
 }
@@ -343,15 +343,15 @@ fn drifted(reading: &mut Reading, drift: Drift, is_lockfile: &dyn Fn(&RelPath) -
 }
 
 /// The class of a file that a step changed or removed.
-pub(super) const TREE_CHANGED: &str = "tree-changed";
+pub(super) const TREE_CHANGED: Class = Class::TreeChanged;
 
 /// The class of a step that ran into its timeout.
-pub(super) const HUNG: &str = "timeout";
+pub(super) const HUNG: Class = Class::Timeout;
 
 /// The finding that says that a tool did not come to its end by itself, or left no whole report.
 fn cut_short(reading: &Reading) -> Option<&Residual> {
-    let odd = |class: &str| matches!(class, HUNG | "crash" | "report-missing" | "tool-failed");
-    reading.residuals.iter().find(|residual| odd(&residual.class))
+    let odd = |class: Class| matches!(class, HUNG | Class::Crash | Class::ReportMissing | Class::ToolFailed);
+    reading.residuals.iter().find(|residual| odd(residual.class))
 }
 
 /// Why a baseline could not be run, where that is the machine's fault and not the tree's.
@@ -373,8 +373,9 @@ fn writes_to_itself(plugin: &'static dyn Plugin, reading: &Reading) -> Option<St
 /// test is gone. One that crashes over a known list of tests is an ordinary red start.
 fn not_measured(reading: &Reading) -> Option<MissingTool> {
     let none_known = reading.tests.as_ref().is_none_or(|tests| tests.results.is_empty());
-    let ended = |class: &str| class == HUNG || (none_known && matches!(class, "crash" | "report-missing"));
-    let odd = reading.residuals.iter().find(|residual| ended(&residual.class))?;
+    let ended =
+        |class: Class| class == HUNG || (none_known && matches!(class, Class::Crash | Class::ReportMissing));
+    let odd = reading.residuals.iter().find(|residual| ended(residual.class))?;
     Some(unrunnable(reading, &odd.message))
 }
 

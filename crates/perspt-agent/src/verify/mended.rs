@@ -4,7 +4,7 @@
 use perspt_core::effect::Branch;
 use perspt_core::judge::TEST_UNITS;
 use perspt_core::reading::{Reading, StageId, TestEnd};
-use perspt_core::residual::{Component, Milli, Residual};
+use perspt_core::residual::{Class, Component, Milli, Residual};
 use perspt_core::stage::Root;
 use perspt_core::state::{Node, SessionState};
 use perspt_lang::plugin::{Files, Plugin, Touch};
@@ -70,7 +70,7 @@ impl Actor {
     }
 }
 
-fn charge(class: &str, sensor: &str, message: &str, hint: &str) -> Residual {
+fn charge(class: Class, sensor: &str, message: &str, hint: &str) -> Residual {
     let mut residual = Residual::error(Component::Log, class, sensor, message);
     residual.score = Milli::units(TEST_UNITS);
     residual.hint = Some(hint.to_owned());
@@ -79,7 +79,7 @@ fn charge(class: &str, sensor: &str, message: &str, hint: &str) -> Residual {
 
 fn nothing_mended(sensor: &str) -> Residual {
     let message = "the task asks for something to be mended, and nothing but tests was changed";
-    charge("nothing-mended", sensor, message, "Mend the code that the task speaks of.")
+    charge(Class::NothingMended, sensor, message, "Mend the code that the task speaks of.")
 }
 
 fn unseen(sensor: &str) -> Residual {
@@ -87,5 +87,5 @@ fn unseen(sensor: &str) -> Residual {
         "every new test passes over the code as it was too: none of them shows what the task wants mended";
     let hint = "Write a test that fails over the code as it was and passes over the mended one, and let it call the \
                 project's own code.";
-    charge("regression-unseen", sensor, message, hint)
+    charge(Class::RegressionUnseen, sensor, message, hint)
 }

@@ -4,7 +4,7 @@ use perspt_core::effect::Branch;
 use perspt_core::event::RootRef;
 use perspt_core::path::RelPath;
 use perspt_core::reading::{Reading, StageId, Status};
-use perspt_core::residual::{Component, Residual};
+use perspt_core::residual::{Class, Component, Residual};
 use perspt_core::state::{Node, SessionState};
 use perspt_lang::plugin::{Files, Touch};
 
@@ -19,7 +19,7 @@ fn not_made(node: &Node, base: &TreeFiles, files: &TreeFiles) -> Vec<Residual> {
     let missing = node.spec.output_files.iter().filter(|path| !is_in(base, path) && !is_in(files, path));
     let charge = |path: &RelPath| {
         let message = format!("`{path}` is to be made by this node, and it is not there");
-        Residual::error(Component::Str, "output-missing", SENSOR, message).in_file(Some(path.clone()))
+        Residual::error(Component::Str, Class::OutputMissing, SENSOR, message).in_file(Some(path.clone()))
     };
     missing.map(charge).collect()
 }
@@ -36,7 +36,7 @@ impl Actor {
         let mut residuals = Vec::new();
         if branch.tree == branch.base.id {
             let message = "the answer changes nothing";
-            residuals.push(Residual::error(Component::Str, "nothing-changed", SENSOR, message));
+            residuals.push(Residual::error(Component::Str, Class::NothingChanged, SENSOR, message));
         }
         if let (Some(node), Some(plugin)) = (node, self.plugin(&stage.plugin)) {
             let base = TreeFiles::new(self.tree_of(branch.base)?, self.sources());
@@ -74,7 +74,7 @@ impl Actor {
                 if !roots.iter().any(looked_at) {
                     let message =
                         format!("there is no {} project here whose tools would look at it", plugin.name());
-                    let residual = Residual::error(Component::Str, "unmeasured-file", SENSOR, message);
+                    let residual = Residual::error(Component::Str, Class::UnmeasuredFile, SENSOR, message);
                     residuals.push(residual.in_file(Some(change.path.clone())));
                 }
             }

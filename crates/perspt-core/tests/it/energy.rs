@@ -5,7 +5,7 @@ use perspt_core::energy::{
 };
 use perspt_core::ids::BlobId;
 use perspt_core::reading::{Reading, StageId, StageKind, Status, TestEnd, TestName, TestResult, Tests};
-use perspt_core::residual::{Charge, Component, Milli, Place, Residual, Severity};
+use perspt_core::residual::{Charge, Class, Component, Milli, Place, Residual, Severity};
 use proptest::prelude::*;
 
 use crate::support::*;
@@ -26,7 +26,7 @@ fn reading(kind: StageKind, residuals: Vec<Residual>) -> Reading {
 }
 
 fn error(component: Component) -> Residual {
-    Residual::error(component, "a-class", "a tool", "a message")
+    Residual::error(component, Class::CompileError, "a tool", "a message")
 }
 
 fn summary(reading: &Reading) -> ReadingSummary {
@@ -148,7 +148,7 @@ fn an_error_weighs_at_least_one_unit_and_what_is_only_shown_weighs_nothing() {
     light.score = Milli(1);
     let mut inherited = error(Component::Syn);
     inherited.charge = Charge::Inherited("it was there".to_owned());
-    let warning = Residual::warning(Component::Syn, "unused", "a tool", "unused");
+    let warning = Residual::warning(Component::Syn, Class::CompileWarning, "a tool", "unused");
     let seen = summary(&reading(StageKind::Build, vec![light, inherited, warning]));
     assert_eq!(seen.scores, Scores { log: Milli::ONE, ..Scores::default() });
     assert_eq!((seen.errors, seen.inherited), (1, 1));

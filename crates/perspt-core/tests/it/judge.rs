@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use perspt_core::judge::{Scope, TEST_FAILED, TEST_UNITS, charge};
 use perspt_core::path::RelPath;
 use perspt_core::reading::{Reading, StageKind, Status, TestEnd, TestName, TestResult, Tests};
-use perspt_core::residual::{Charge, Component, Milli, Residual, Severity};
+use perspt_core::residual::{Charge, Class, Component, Milli, Residual, Severity};
 
 use crate::support::*;
 
@@ -29,7 +29,8 @@ fn run(on: &str, tests: &[(&str, &str, TestEnd)]) -> Reading {
 
 fn build(on: &str, errors: &[(&str, &str)]) -> Reading {
     let error = |(file, message): &(&str, &str)| {
-        Residual::error(Component::Syn, "compile-error", "cargo check", *message).in_file(Some(path(file)))
+        Residual::error(Component::Syn, Class::CompileError, "cargo check", *message)
+            .in_file(Some(path(file)))
     };
     reading(on, StageKind::Build, errors.iter().map(error).collect(), None)
 }

@@ -105,6 +105,8 @@ fn wide_node() -> PlanNode {
         output_files: paths(FILES / 2, 120),
         modifies: paths(FILES / 2, 120),
         dependencies: vec![node(); 20],
+        changes_tests: vec![],
+        leaves_red: vec![],
         contract: Contract {
             interface_signature: Some("s".repeat(400)),
             invariants: lines(6, 120),

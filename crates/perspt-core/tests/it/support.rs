@@ -118,6 +118,8 @@ pub fn plan_node(id: &str, dependencies: &[&str]) -> PlanNode {
         dependencies: dependencies.iter().map(|id| NodeId::from(*id)).collect(),
         task_type: TaskType::Code,
         node_class: NodeClass::Implementation,
+        changes_tests: vec![],
+        leaves_red: vec![],
         contract: Contract::default(),
         scope: OpenScope::Listed,
     }

@@ -1,7 +1,7 @@
 //! Test files that could not be collected: whose fault it is, and where.
 
 use perspt_core::path::RelPath;
-use perspt_core::residual::{Component, Milli, Residual};
+use perspt_core::residual::{Class, Component, Milli, Residual};
 
 use super::modules;
 use crate::plugin::ReadContext;
@@ -28,10 +28,10 @@ pub(crate) fn residual(found: &Uncollected<'_>, tool: &str, context: &ReadContex
     let module = missing_module(found.kind, found.message);
     let outside = module.is_some_and(|module| modules::is_outside(context.files, module));
     let (component, class) = match (found.kind, outside) {
-        (_, true) => (Component::Boot, "module-missing"),
-        ("SyntaxError" | "IndentationError" | "TabError", _) => (Component::Syn, "syntax-error"),
-        ("ImportError" | "ModuleNotFoundError", _) => (Component::Syn, "import-error"),
-        _ => (Component::Syn, "collection-error"),
+        (_, true) => (Component::Boot, Class::ModuleMissing),
+        ("SyntaxError" | "IndentationError" | "TabError", _) => (Component::Syn, Class::SyntaxError),
+        ("ImportError" | "ModuleNotFoundError", _) => (Component::Syn, Class::ImportError),
+        _ => (Component::Syn, Class::CollectionError),
     };
     let message = match &found.file {
         Some(file) => format!("{file} cannot be collected: {}: {}", found.kind, first_line(found.message)),

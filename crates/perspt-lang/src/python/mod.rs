@@ -31,7 +31,7 @@ use std::collections::BTreeMap;
 
 use perspt_core::path::RelPath;
 use perspt_core::reading::{Reading, StageKind};
-use perspt_core::residual::{Residual, Severity};
+use perspt_core::residual::{Class, Residual, Severity};
 use perspt_core::stage::{Root, Stage, Step, StepEnd, StepOutput};
 
 use crate::plugin::{
@@ -232,7 +232,7 @@ impl Plugin for Python {
         if let Some(refused) = reading.residuals.iter().find(|residual| residual.class == refusal::CLASS) {
             return Some(refused.message.clone());
         }
-        let missing = reading.residuals.iter().filter(|residual| residual.class == "module-missing");
+        let missing = reading.residuals.iter().filter(|residual| residual.class == Class::ModuleMissing);
         let mut modules = missing.filter_map(|residual| residual.symbol.as_deref());
         let module = modules.find(|module| modules::is_outside(files, module))?;
         let top = module.split('.').next().unwrap_or(module);
@@ -240,7 +240,7 @@ impl Plugin for Python {
     }
 
     fn wanted_files(&self, reading: &Reading, root: &Root, files: &dyn Files) -> Vec<RelPath> {
-        let missing = reading.residuals.iter().filter(|residual| residual.class == "import-error");
+        let missing = reading.residuals.iter().filter(|residual| residual.class == Class::ImportError);
         let modules: Vec<&str> = missing.filter_map(|residual| residual.symbol.as_deref()).collect();
         modules::files_of(&modules, &roots::import_roots(files, root))
     }

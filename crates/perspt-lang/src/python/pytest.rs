@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use perspt_core::path::RelPath;
 use perspt_core::reading::{Reading, TestEnd, TestName, TestResult, Tests};
-use perspt_core::residual::Residual;
+use perspt_core::residual::{Class, Residual};
 use perspt_core::stage::{Stage, StepEnd, StepOutput};
 
 use super::collection::{self, Uncollected};
@@ -177,8 +177,9 @@ impl Run<'_> {
         let (end, message) = match worst {
             None => {
                 let message = format!("`{id}` was announced and has no result");
-                self.residuals
-                    .push(failed(self.tool, "tests-vanished", &name, message.clone()).in_file(file.clone()));
+                self.residuals.push(
+                    failed(self.tool, Class::TestsVanished, &name, message.clone()).in_file(file.clone()),
+                );
                 (TestEnd::Failed, message)
             }
             Some(case) if case.end == TestEnd::Failed => {
@@ -192,7 +193,7 @@ impl Run<'_> {
 
     fn failure(&self, name: &TestName, case: &Case, file: Option<&RelPath>) -> Residual {
         let message = format!("`{}` failed: {}", name.0, first_line(&case.message));
-        let mut residual = failed(self.tool, "test-failed", name, message);
+        let mut residual = failed(self.tool, Class::TestFailed, name, message);
         let (_, _, spot) = collection::of_traceback(&case.text, self.context);
         residual.place = spot.as_ref().and_then(|(_, line)| place(*line, 0));
         let file = spot.map(|(path, _)| path).or_else(|| file.cloned());

@@ -1,14 +1,14 @@
 //! A pytest that could not begin: options it does not know, settings it cannot read, a plugin that is not
 //! there, an error inside pytest or a hook while it collected.
 
-use perspt_core::residual::{Component, Residual};
+use perspt_core::residual::{Class, Component, Residual};
 use perspt_core::stage::{StepEnd, StepOutput};
 
 use crate::plugin::ReadContext;
 use crate::shared::report::{both, evidence_tail, shortened};
 
 /// The class of its residual.
-pub(crate) const CLASS: &str = "tool-refused";
+pub(crate) const CLASS: Class = Class::ToolRefused;
 
 /// pytest's exit codes for an error of its own and for a wrong use of it.
 const INTERNAL_ERROR: i32 = 3;

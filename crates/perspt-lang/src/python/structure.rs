@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use perspt_core::path::RelPath;
-use perspt_core::residual::Residual;
+use perspt_core::residual::{Class, Residual};
 use perspt_core::tree::Change;
 
 use super::items::{self, Found};
@@ -130,7 +130,7 @@ fn documentation(touch: &Touch<'_>, changes: &[Change], names: &TestNames) -> Ve
     let grown = now.iter().filter(|example| example.runs && !after.contains(example));
     residuals.extend(grown.map(|example| {
         let message = format!("the documentation test `{}` demands more than before", example.key);
-        shown("example-grown", &example.file, message)
+        shown(Class::ExampleGrown, &example.file, message)
     }));
     residuals
 }
@@ -181,9 +181,10 @@ fn marks_around(touch: &Touch<'_>, path: &RelPath, old: &Found, new: &Found) -> 
         }
     }
     let residuals = compared(touch, path, &old_around, &new.around);
-    let weakened = residuals.into_iter().filter(|one| one.class == "test-weakened" && one.counts());
-    let stand_on =
-        || shown("test-changed", path, "what existing tests of this file stand on was changed".to_owned());
+    let weakened = residuals.into_iter().filter(|one| one.class == Class::TestWeakened && one.counts());
+    let stand_on = || {
+        shown(Class::TestChanged, path, "what existing tests of this file stand on was changed".to_owned())
+    };
     let changed =
         touch.node.task_type.is_test() && !old.tests.is_empty() && !stands_on(old).is_subset(&stands_on(new));
     weakened.chain(changed.then(stand_on)).collect()

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use perspt_core::path::RelPath;
 use perspt_core::reading::Reading;
-use perspt_core::residual::{Component, Residual};
+use perspt_core::residual::{Class, Component, Residual};
 use perspt_core::stage::{Stage, StepOutput};
 use serde::Deserialize;
 
@@ -124,13 +124,14 @@ fn findings(checked: &Checked, tool: &str, context: &ReadContext<'_>) -> Vec<Res
         let message = format!("{}: {}", problem.kind, problem.message);
         let evidence = format!("{}\n{}", problem.text.as_deref().unwrap_or("").trim_end(), message);
         let mut residual =
-            Residual::error(Component::Syn, "syntax-error", tool, message).in_file(file.clone());
+            Residual::error(Component::Syn, Class::SyntaxError, tool, message).in_file(file.clone());
         residual.place = at(problem.line, problem.column);
         residual.symbol = Some(problem.kind.clone());
         residuals.push(residual.with_evidence(evidence.trim_start()));
     }
     for warned in &checked.warnings {
-        let mut residual = Residual::warning(Component::Syn, "compile-warning", tool, warned.message.clone());
+        let mut residual =
+            Residual::warning(Component::Syn, Class::CompileWarning, tool, warned.message.clone());
         residual.place = at(warned.line, None);
         residuals.push(residual.in_file(file.clone()));
     }
@@ -146,7 +147,7 @@ fn unmeasured(report: &Report, stage: &Stage, context: &ReadContext<'_>) -> Vec<
         .filter(|path| !seen.contains(path))
         .map(|path| {
             let message = "this file was not compiled".to_owned();
-            Residual::error(Component::Str, "unmeasured-file", &stage.tool, message).in_file(Some(path))
+            Residual::error(Component::Str, Class::UnmeasuredFile, &stage.tool, message).in_file(Some(path))
         })
         .collect()
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use perspt_core::reading::{Reading, TestEnd, TestName, TestResult, Tests};
-use perspt_core::residual::{Component, Residual};
+use perspt_core::residual::{Class, Component, Residual};
 use perspt_core::stage::{Stage, StepOutput};
 use serde::Deserialize;
 
@@ -115,7 +115,7 @@ pub(crate) fn read(stage: &Stage, outputs: &[StepOutput], context: &ReadContext<
                 for (fixture, message, trace) in &ran.fixtures {
                     let name = TestName(fixture.clone());
                     let message = format!("`{fixture}` failed: {}", first_line(message));
-                    residuals.push(failed(tool, "test-failed", &name, message).with_evidence(trace));
+                    residuals.push(failed(tool, Class::TestFailed, &name, message).with_evidence(trace));
                 }
             } else if !super::has_error(&residuals) {
                 residuals.push(report_missing(list, tool, "the tests were listed and not run".to_owned()));
@@ -170,14 +170,15 @@ fn result(
     let (end, message) = match ran.results.get(id) {
         None => {
             let message = format!("`{id}` was announced and has no result");
-            residuals.push(failed(tool, "tests-vanished", &name, message.clone()).in_file(file.clone()));
+            residuals.push(failed(tool, Class::TestsVanished, &name, message.clone()).in_file(file.clone()));
             (TestEnd::Failed, message)
         }
         Some((TestEnd::Failed, message, trace)) => {
             let text = format!("`{id}` failed: {}", first_line(message));
             let evidence = report::tail(trace, Residual::EVIDENCE_CAP);
-            residuals
-                .push(failed(tool, "test-failed", &name, text).in_file(file.clone()).with_evidence(evidence));
+            residuals.push(
+                failed(tool, Class::TestFailed, &name, text).in_file(file.clone()).with_evidence(evidence),
+            );
             (TestEnd::Failed, shortened(message))
         }
         Some((end, message, _)) => (*end, shortened(message)),
@@ -193,7 +194,7 @@ fn unseen(tool: &str, context: &ReadContext<'_>) -> Vec<Residual> {
         .map(|file| {
             let message = "these tests need pytest, which is not installed".to_owned();
             let mut residual =
-                Residual::error(Component::Boot, "tests-unseen", tool, message).in_file(Some(file));
+                Residual::error(Component::Boot, Class::TestsUnseen, tool, message).in_file(Some(file));
             residual.hint = Some("Write tests as methods of unittest.TestCase classes.".to_owned());
             residual
         })

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use perspt_core::path::RelPath;
 use perspt_core::reading::Reading;
-use perspt_core::residual::{Component, Residual, Severity};
+use perspt_core::residual::{Class, Component, Residual, Severity};
 use perspt_core::stage::{Stage, StepOutput};
 
 use super::messages::{self, Messages};
@@ -92,7 +92,7 @@ fn unmeasured(
         .filter(|path| !listed.contains(*path) && !is_test_data(path))
         .map(|path| {
             let message = format!("no build target of the root at `{}` reads this file", context.root.dir);
-            let mut residual = Residual::error(Component::Str, "unmeasured-file", &stage.tool, message);
+            let mut residual = Residual::error(Component::Str, Class::UnmeasuredFile, &stage.tool, message);
             residual.hint =
                 Some("Declare it with `mod` in a file that is built, or make it a target.".to_owned());
             residual.in_file(Some(path.clone()))

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use perspt_core::path::RelPath;
-use perspt_core::residual::{Place, Residual};
+use perspt_core::residual::{Class, Place, Residual};
 
 use super::items::joined;
 use super::lexer::{Kind, Token};
@@ -99,7 +99,7 @@ fn shadow(path: &RelPath, new: &Guarded, before: &[Guarded]) -> Option<Residual>
         "the new `{}` stands in front of the `{name}` that existing tests of this module use",
         new.key
     );
-    let mut residual = error("test-changed", path, message);
+    let mut residual = error(Class::TestChanged, path, message);
     residual.symbol = Some(new.key.clone());
     residual.place = Some(Place { line: new.line, column: 0 });
     residual.hint = Some("Give it a name that the existing tests do not use.".to_owned());

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use perspt_core::path::RelPath;
-use perspt_core::residual::{Component, Place, Residual};
+use perspt_core::residual::{Class, Component, Place, Residual};
 use perspt_core::stage::StepOutput;
 use serde::Deserialize;
 
@@ -153,14 +153,14 @@ fn residual(message: &Diagnostic, origin: Origin, tool: &str, context: &ReadCont
     }
     let (span, file) = written_at(message, context).unzip();
     let (component, class) = match origin {
-        Origin::Outside => (Component::Boot, "dependency-broken"),
-        Origin::Tree if message.message.contains("linking with") => (Component::Syn, "link-error"),
-        Origin::Tree => (Component::Syn, "compile-error"),
+        Origin::Outside => (Component::Boot, Class::DependencyBroken),
+        Origin::Tree if message.message.contains("linking with") => (Component::Syn, Class::LinkError),
+        Origin::Tree => (Component::Syn, Class::CompileError),
     };
     let mut residual = if is_error {
         Residual::error(component, class, tool, message.message.clone())
     } else {
-        Residual::warning(component, "compile-warning", tool, message.message.clone())
+        Residual::warning(component, Class::CompileWarning, tool, message.message.clone())
     };
     residual.place = span.and_then(|span| place(span.line_start, span.column_start));
     residual.symbol = message.code.as_ref().map(|code| code.code.clone());

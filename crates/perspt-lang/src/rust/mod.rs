@@ -29,7 +29,7 @@ use std::collections::BTreeMap;
 
 use perspt_core::path::RelPath;
 use perspt_core::reading::{Reading, StageKind};
-use perspt_core::residual::Residual;
+use perspt_core::residual::{Class, Residual};
 use perspt_core::stage::{Root, Stage, Step, StepEnd, StepOutput};
 
 use crate::plugin::{
@@ -185,14 +185,14 @@ impl Plugin for Rust {
     }
 
     fn environment_fault(&self, reading: &Reading, _files: &dyn Files) -> Option<String> {
-        let of_class = |class: &str| reading.residuals.iter().find(|residual| residual.class == class);
-        if let Some(missing) = of_class("toolchain-missing") {
+        let of_class = |class: Class| reading.residuals.iter().find(|residual| residual.class == class);
+        if let Some(missing) = of_class(Class::ToolchainMissing) {
             return Some(format!(
                 "the toolchain that the project asks for cannot be used: {}",
                 missing.message
             ));
         }
-        let missing = of_class("dependency-missing")?;
+        let missing = of_class(Class::DependencyMissing)?;
         Some(match &missing.symbol {
             Some(name) => format!("the dependency `{name}` is not on this machine"),
             None => missing.message.clone(),

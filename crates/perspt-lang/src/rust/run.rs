@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use perspt_core::path::RelPath;
 use perspt_core::reading::{Reading, TestEnd, TestName, TestResult, Tests};
-use perspt_core::residual::{Component, Milli, Residual};
+use perspt_core::residual::{Class, Component, Milli, Residual};
 use perspt_core::stage::{Stage, StepOutput};
 
 use super::libtest::{self, Section};
@@ -154,7 +154,7 @@ impl Run<'_> {
 
     fn target_failed(&mut self, target: &Target, reason: &str, printed: &[String]) {
         let message = format!("the test target `{}` failed: {reason}", target.label);
-        let mut residual = Residual::error(Component::Log, "target-failed", &self.stage.tool, message);
+        let mut residual = Residual::error(Component::Log, Class::TargetFailed, &self.stage.tool, message);
         residual.score = Milli::units(UNNAMED.units());
         residual.symbol = Some(target.label.clone());
         let evidence = printed.join("\n");
@@ -188,7 +188,7 @@ impl Run<'_> {
                 Some(end) => (end, String::new()),
                 None => {
                     let message = format!("`{}` was announced and has no result", full.0);
-                    let residual = failed(&self.stage.tool, "tests-vanished", full, message.clone());
+                    let residual = failed(&self.stage.tool, Class::TestsVanished, full, message.clone());
                     self.residuals.push(residual.in_file(file.cloned()));
                     (TestEnd::Failed, message)
                 }
@@ -202,7 +202,7 @@ impl Run<'_> {
         let printed = failure::settled(printed.map_or("", String::as_str));
         let what = failure::message(&printed);
         let message = format!("`{}` failed: {}", full.0, report::first_line(&what));
-        let mut residual = failed(&self.stage.tool, "test-failed", full, message);
+        let mut residual = failed(&self.stage.tool, Class::TestFailed, full, message);
         let panicked = failure::place(&printed).and_then(|(path, line, column)| {
             Some((in_tree(self.context, path)?, report::place(line, column)))
         });

@@ -1,7 +1,7 @@
 //! What cargo says on standard error where it has no JSON for it: manifests, dependencies, build scripts.
 
 use perspt_core::path::RelPath;
-use perspt_core::residual::{Component, Residual};
+use perspt_core::residual::{Class, Component, Residual};
 use perspt_core::stage::StepOutput;
 
 use crate::plugin::ReadContext;
@@ -92,22 +92,22 @@ fn residual(block: &str, tool: &str, context: &ReadContext<'_>) -> Residual {
     let cause = cause.filter(|_| block.contains("Caused by:"));
     let message = cause.map_or_else(|| first.to_owned(), |cause| format!("{first}: {cause}"));
     let class = if block.contains("failed to run custom build command") {
-        "build-script-failed"
+        Class::BuildScriptFailed
     } else if TOOLCHAIN.iter().any(|sign| block.starts_with(sign)) {
-        "toolchain-missing"
+        Class::ToolchainMissing
     } else if has(&MISSING) {
-        "dependency-missing"
+        Class::DependencyMissing
     } else if has(&MANIFEST) {
-        "manifest-error"
+        Class::ManifestError
     } else {
-        "tool-failed"
+        Class::ToolFailed
     };
     let mut residual = Residual::error(Component::Boot, class, tool, message).with_evidence(block);
-    if class == "dependency-missing" {
+    if class == Class::DependencyMissing {
         residual.symbol = quoted(block).map(str::to_owned);
         residual.hint = Some(DEPENDENCY_HINT.to_owned());
     }
-    if class == "manifest-error" {
+    if class == Class::ManifestError {
         let (file, spot) = manifest_place(block, context);
         residual = residual.in_file(file);
         residual.place = spot.and_then(|(line, column)| place(line, column));

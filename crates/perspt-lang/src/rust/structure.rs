@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use perspt_core::path::RelPath;
-use perspt_core::residual::Residual;
+use perspt_core::residual::{Class, Residual};
 use perspt_core::tree::Change;
 
 use super::items::{self, Found};
@@ -140,12 +140,12 @@ fn source(touch: &Touch<'_>, change: &Change, old: &Found, new: &Found) -> Vec<R
     let had_tests = !old.tests.is_empty() || !old.guarded.is_empty();
     if had_tests && change.after.is_some() && new.file_marks > old.file_marks {
         let message = "a new `#![cfg(…)]` can hide the tests of this file".to_owned();
-        residuals.push(error("test-weakened", path, message));
+        residuals.push(error(Class::TestWeakened, path, message));
     }
     let already = is_test_material(path);
     if touch.node.task_type.is_test() && stands_on_changed(touch, path, old, new) {
         residuals.push(shown(
-            "test-changed",
+            Class::TestChanged,
             path,
             "what existing tests of this file stand on was changed".to_owned(),
         ));

@@ -1,7 +1,7 @@
 //! Examples in documentation that a runner tries out: tests that stand in ordinary sources.
 
 use perspt_core::path::RelPath;
-use perspt_core::residual::{Place, Residual};
+use perspt_core::residual::{Class, Place, Residual};
 
 use super::touch::{Deleted, Test, TestItems, compared, error, is_own, left_over, not_its_test};
 use crate::plugin::Touch;
@@ -55,7 +55,7 @@ fn changed(touch: &Touch<'_>, old: &Example, new: &Example) -> Vec<Residual> {
 
 fn missing(touch: &Touch<'_>, old: &Example) -> Residual {
     let residual = if touch.node.task_type.is_test() {
-        error("test-weakened", &old.file, format!("{} is gone", called(old)))
+        error(Class::TestWeakened, &old.file, format!("{} is gone", called(old)))
     } else {
         not_its_test(&old.file, &called(old), Deleted::Yes)
     };

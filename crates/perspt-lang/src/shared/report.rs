@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use perspt_core::path::RelPath;
 use perspt_core::reading::{PluginName, Reading, StageId, Status, Tests};
-use perspt_core::residual::{Component, Place, Residual};
+use perspt_core::residual::{Class, Component, Place, Residual};
 use perspt_core::stage::{Stage, StepEnd, StepOutput};
 
 use crate::plugin::ReadContext;
@@ -95,12 +95,14 @@ pub(crate) fn did_not_look(
 pub(crate) fn abnormal_end(output: &StepOutput, tool: &str) -> Option<Residual> {
     let (class, message) = match &output.end {
         StepEnd::Exited(_) => return None,
-        StepEnd::TimedOut => ("timeout", format!("{tool}: the step `{}` did not end in time", output.step)),
+        StepEnd::TimedOut => {
+            (Class::Timeout, format!("{tool}: the step `{}` did not end in time", output.step))
+        }
         StepEnd::Signalled(signal) => {
-            ("crash", format!("{tool}: the step `{}` was ended by signal {signal}", output.step))
+            (Class::Crash, format!("{tool}: the step `{}` was ended by signal {signal}", output.step))
         }
         StepEnd::NotStarted(why) => {
-            ("tool-failed", format!("{tool}: the step `{}` was not started: {why}", output.step))
+            (Class::ToolFailed, format!("{tool}: the step `{}` was not started: {why}", output.step))
         }
     };
     Some(Residual::error(Component::Boot, class, tool, message).with_evidence(evidence_tail(output)))
@@ -109,12 +111,12 @@ pub(crate) fn abnormal_end(output: &StepOutput, tool: &str) -> Option<Residual> 
 /// A step that failed though nothing in its output says why.
 pub(crate) fn unexplained(output: &StepOutput, tool: &str) -> Residual {
     let message = format!("{tool}: the step `{}` ended with {}", output.step, output.end.shown());
-    Residual::error(Component::Boot, "tool-failed", tool, message).with_evidence(evidence_tail(output))
+    Residual::error(Component::Boot, Class::ToolFailed, tool, message).with_evidence(evidence_tail(output))
 }
 
 /// A run whose report is not there or cannot be believed.
 pub(crate) fn report_missing(output: &StepOutput, tool: &str, message: String) -> Residual {
-    Residual::error(Component::Boot, "report-missing", tool, message).with_evidence(evidence_tail(output))
+    Residual::error(Component::Boot, Class::ReportMissing, tool, message).with_evidence(evidence_tail(output))
 }
 
 /// The end of what a step printed, as evidence.

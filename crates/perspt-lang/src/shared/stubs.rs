@@ -2,7 +2,7 @@
 
 use perspt_core::path::RelPath;
 use perspt_core::plan::NodeClass;
-use perspt_core::residual::Residual;
+use perspt_core::residual::{Class, Residual};
 
 use super::asked::speaks_of;
 use super::touch::error;
@@ -24,7 +24,8 @@ pub(crate) fn new_stubs(touch: &Touch<'_>, file: &RelPath, find: fn(&str) -> Vec
 }
 
 fn charged(file: &RelPath, stub: &str) -> Residual {
-    let mut residual = error("stub", file, format!("{stub} stands in for code that is still to be written"));
+    let mut residual =
+        error(Class::Stub, file, format!("{stub} stands in for code that is still to be written"));
     residual.hint =
         Some("Write the code itself; where others are to write it, mark it as abstract.".to_owned());
     residual

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use perspt_core::path::RelPath;
-use perspt_core::residual::{Component, Place, Residual};
+use perspt_core::residual::{Class, Component, Place, Residual};
 use perspt_core::tree::Change;
 
 use super::asked::{asks_by_name, asks_for, speaks_of};
@@ -69,12 +69,12 @@ pub(crate) struct Test {
 pub(crate) type TestItems = BTreeMap<String, Test>;
 
 /// An error of the structure stage.
-pub(crate) fn error(class: &str, file: &RelPath, message: String) -> Residual {
+pub(crate) fn error(class: Class, file: &RelPath, message: String) -> Residual {
     Residual::error(Component::Str, class, SENSOR, message).in_file(Some(file.clone()))
 }
 
 /// Something a reviewer should see that is not charged.
-pub(crate) fn shown(class: &str, file: &RelPath, message: String) -> Residual {
+pub(crate) fn shown(class: Class, file: &RelPath, message: String) -> Residual {
     Residual::warning(Component::Str, class, SENSOR, message).in_file(Some(file.clone()))
 }
 
@@ -95,7 +95,7 @@ pub(crate) fn evidence_changed(
     if asks_for(touch.task, subjects) {
         return None;
     }
-    let mut residual = error("evidence-rules-changed", file, what);
+    let mut residual = error(Class::EvidenceRulesChanged, file, what);
     residual.hint = Some(
         "This decides how evidence is gathered, and the task does not ask for it. Leave it as it was, \
          or leave it out."
@@ -118,7 +118,7 @@ pub(crate) fn more_than_before(
 
 /// The charge for code that does something else under test; `None` where the task speaks of it.
 pub(crate) fn test_only(touch: &Touch<'_>, file: &RelPath, asked: &[&str], what: &str) -> Option<Residual> {
-    let mut residual = error("test-only-behaviour", file, what.to_owned());
+    let mut residual = error(Class::TestOnlyBehaviour, file, what.to_owned());
     residual.hint = Some("Let the code do the same whether tests run it or not.".to_owned());
     (!speaks_of(touch.task, asked)).then_some(residual)
 }
@@ -178,7 +178,7 @@ pub(crate) fn forbidden_patterns(touch: &Touch<'_>, mine: impl Fn(&RelPath) -> b
             let Some(at) = text.find(pattern.as_str()) else { continue };
             let line = text[..at].matches('\n').count() as u32 + 1;
             let message = format!("the contract forbids `{pattern}` in this node's files");
-            let mut residual = error("forbidden-pattern", file, message);
+            let mut residual = error(Class::ForbiddenPattern, file, message);
             residual.place = Some(Place { line, column: 0 });
             residual.symbol = Some(pattern.clone());
             residuals.push(residual);
@@ -214,7 +214,7 @@ pub(crate) fn compared(
         };
         if new.marks > old.marks {
             add(error(
-                "test-weakened",
+                Class::TestWeakened,
                 file,
                 format!("the existing test `{path}` is now skipped, ignored or expected to fail"),
             ));
@@ -222,17 +222,17 @@ pub(crate) fn compared(
         let is_void = new.strength.voids > old.strength.voids;
         if is_void {
             let message = format!("the existing test `{path}` has a new form that keeps it from failing");
-            let mut residual = error("test-weakened", file, message);
+            let mut residual = error(Class::TestWeakened, file, message);
             residual.hint = Some(VOID_HINT.to_owned());
             add(residual);
         }
         if touch.node.task_type.is_test() || own {
-            add(shown("test-changed", file, format!("the existing test `{path}` was changed")));
+            add(shown(Class::TestChanged, file, format!("the existing test `{path}` was changed")));
         }
         if let Some(less) = new.strength.less_than(&old.strength).filter(|_| !own && !is_void) {
             let message = format!("`{path}` asserts less: {less}");
             let asked = asks_by_name(touch.task, last(path), file.name());
-            add(if asked { shown } else { error }("test-weakened", file, message));
+            add(if asked { shown } else { error }(Class::TestWeakened, file, message));
         }
     }
     residuals
@@ -249,7 +249,7 @@ pub(crate) fn empty_tests(
     for (file, tests) in after {
         for (path, test) in tests.iter().filter(|(path, test)| test.strength.is_empty() && !was_there(path)) {
             let message = format!("the new test `{path}` calls nothing and asserts nothing that could fail");
-            let mut residual = error("test-empty", file, message);
+            let mut residual = error(Class::TestEmpty, file, message);
             residual.symbol = Some(path.clone());
             residual.place = Some(Place { line: test.line, column: 0 });
             residuals.push(residual);
@@ -295,7 +295,7 @@ pub(crate) fn vanished(
                 Some(left) => *left -= 1,
                 None => {
                     let message = format!("the existing test `{path}` is gone");
-                    let mut residual = error("test-weakened", file, message);
+                    let mut residual = error(Class::TestWeakened, file, message);
                     residual.symbol = Some(path.clone());
                     residuals.push(residual);
                 }
@@ -327,7 +327,7 @@ pub(crate) fn changed_test_file(
         (false, HoldsTests::No) => "what existing tests call was changed",
         (false, HoldsTests::Yes) => return None,
     };
-    Some(shown("test-changed", &change.path, what.to_owned()))
+    Some(shown(Class::TestChanged, &change.path, what.to_owned()))
 }
 
 /// Whether a source file had tests of its own, which are compared one by one.
@@ -349,8 +349,8 @@ impl HoldsTests {
 /// The charge against a node that is not a test node for an existing test it changed or deleted.
 pub(crate) fn not_its_test(file: &RelPath, what: &str, deleted: Deleted) -> Residual {
     let (class, did) = match deleted {
-        Deleted::Yes => ("test-deleted", "deletes"),
-        Deleted::No => ("test-changed", "changes"),
+        Deleted::Yes => (Class::TestDeleted, "deletes"),
+        Deleted::No => (Class::TestChanged, "changes"),
     };
     let mut residual = error(class, file, format!("a node that is not a test node {did} {what}"));
     residual.hint = Some("Leave existing tests as they are; put new tests into a new file.".to_owned());

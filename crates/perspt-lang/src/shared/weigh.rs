@@ -2,13 +2,13 @@
 
 use perspt_core::plan::{Contract, Criticality};
 use perspt_core::reading::{Reading, StageKind, Status, TestEnd, TestName};
-use perspt_core::residual::{Component, Milli, Residual};
+use perspt_core::residual::{Class, Component, Milli, Residual};
 
 /// What a failing test that nobody named weighs.
 pub(crate) const UNNAMED: Criticality = Criticality::High;
 
 /// Classes that stand for one test that did not pass; their symbol is its name.
-const PER_TEST: [&str; 2] = ["test-failed", "tests-vanished"];
+const PER_TEST: [Class; 2] = [Class::TestFailed, Class::TestsVanished];
 
 /// Gives failing tests the weights of the contract. A named test that no result answers to, or that was
 /// skipped, fails at its weight. Readings of other stages, and stages that did not look, stay as they are.
@@ -20,17 +20,17 @@ pub fn weigh(mut reading: Reading, contract: &Contract) -> Reading {
         let score = Milli::units(named.criticality.units());
         for residual in &mut reading.residuals {
             let its = residual.symbol.as_deref().is_some_and(|test| ends_with_name(test, &named.name));
-            if its && PER_TEST.contains(&residual.class.as_str()) {
+            if its && PER_TEST.contains(&residual.class) {
                 residual.score = score;
             }
         }
         let results = reading.tests.iter().flat_map(|tests| &tests.results);
         let mut ends = results.filter(|(TestName(test), _)| ends_with_name(test, &named.name)).peekable();
         let missing = match ends.peek() {
-            None => Some(("test-missing", format!("the named test `{}` does not exist", named.name))),
+            None => Some((Class::TestMissing, format!("the named test `{}` does not exist", named.name))),
             Some(_) => ends
                 .any(|(_, result)| result.end == TestEnd::Skipped)
-                .then(|| ("test-skipped", format!("the named test `{}` was skipped", named.name))),
+                .then(|| (Class::TestSkipped, format!("the named test `{}` was skipped", named.name))),
         };
         if let Some((class, message)) = missing {
             let mut residual = Residual::error(Component::Log, class, &reading.tool, message);
@@ -55,7 +55,7 @@ pub(crate) fn ends_with_name(full: &str, name: &str) -> bool {
 }
 
 /// The residual of one test that failed.
-pub(crate) fn failed(tool: &str, class: &str, test: &TestName, message: String) -> Residual {
+pub(crate) fn failed(tool: &str, class: Class, test: &TestName, message: String) -> Residual {
     let mut residual = Residual::error(Component::Log, class, tool, message);
     residual.score = Milli::units(UNNAMED.units());
     residual.symbol = Some(test.0.clone());

@@ -226,7 +226,7 @@ fn files_that_cannot_be_collected_are_errors_by_kind_and_the_others_still_run() 
     sorted.sort();
     assert_eq!(sorted, expected);
     assert_eq!(ends(&reading), [("tests/test_fine.py::test_fine", TestEnd::Passed)].into());
-    let boom = reading.residuals.iter().find(|found| found.class == "collection-error").unwrap();
+    let boom = reading.residuals.iter().find(|found| found.class.as_str() == "collection-error").unwrap();
     assert_eq!(boom.place.unwrap().line, 2);
     let fault = python().environment_fault(&reading, &files);
     assert_eq!(fault.as_deref(), Some("Python module `some_thing` is not installed"));

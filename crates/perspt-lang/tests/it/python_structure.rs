@@ -461,7 +461,8 @@ fn examples_in_documentation_are_tests_where_pytest_tries_them_out() {
         let base = Map::of(&[(name, settings), ("demo.py", DOCUMENTED)]);
         let charge = |kind: TaskType, text: &str| {
             let found = touched(python(), &base, &base.with("demo.py", text), &node(kind, &[]), "");
-            let shown: Vec<String> = found.iter().map(|residual| residual.class.clone()).collect();
+            let shown: Vec<String> =
+                found.iter().map(|residual| residual.class.as_str().to_owned()).collect();
             (charged(&found), shown)
         };
         let code = |text: &str| charge(TaskType::Code, text).0;
@@ -568,5 +569,5 @@ fn a_helper_of_tests_that_a_test_node_changes_is_counted() {
     let after = before.with("tests/helpers.py", "def same(a, b):\n    return a == b\n");
     let node = node(TaskType::UnitTest, &["tests/helpers.py"]);
     let residuals = touched(python(), &before, &after, &node, "");
-    assert!(residuals.iter().any(|residual| residual.class == "test-changed"), "{residuals:?}");
+    assert!(residuals.iter().any(|residual| residual.class.as_str() == "test-changed"), "{residuals:?}");
 }

@@ -70,7 +70,7 @@ fn warnings_are_shown_and_not_charged() {
     let reading = Slot::new().read(rust(), &package("fn unused() {}\n"), StageKind::Build);
     assert_eq!(classes(&reading), [""; 0]);
     assert_eq!(reading.residuals.len(), 1);
-    assert_eq!(reading.residuals[0].class, "compile-warning");
+    assert_eq!(reading.residuals[0].class.as_str(), "compile-warning");
 }
 
 #[test]
@@ -97,7 +97,12 @@ fn what_cargo_says_without_json_is_boot() {
         let reading = slot.read(rust(), &files, StageKind::Build);
         let fault = rust().environment_fault(&reading, &files);
         let residual = reading.residuals[0].clone();
-        (residual.class, residual.file.map(|file| file.to_string()), fault, reading.residuals.len())
+        (
+            residual.class.as_str().to_owned(),
+            residual.file.map(|file| file.to_string()),
+            fault,
+            reading.residuals.len(),
+        )
     };
     let missing = read("[dependencies]\nno-such-crate-at-all = \"1\"\n");
     assert_eq!(missing.0, "dependency-missing");

@@ -424,7 +424,8 @@ fn documented(task_type: TaskType, sources: &[(&str, &str)]) -> (Vec<String>, Ve
     let base = Map::of(&[("Cargo.toml", MANIFEST), ("src/lib.rs", DOCUMENTED)]);
     let candidate = sources.iter().fold(base.clone(), |files, (name, text)| files.with(name, text));
     let found = touched(rust(), &base, &candidate, &node(task_type, &[]), "");
-    let shown = found.iter().filter(|residual| !residual.counts()).map(|residual| residual.class.clone());
+    let shown =
+        found.iter().filter(|residual| !residual.counts()).map(|residual| residual.class.as_str().to_owned());
     (charged(&found), shown.collect())
 }
 

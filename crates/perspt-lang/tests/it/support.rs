@@ -302,7 +302,11 @@ pub fn touched_with(
 /// `class file` of each counted residual.
 pub fn charged(residuals: &[Residual]) -> Vec<String> {
     let shown = |residual: &Residual| {
-        format!("{} {}", residual.class, residual.file.as_ref().map_or("-".to_owned(), ToString::to_string))
+        format!(
+            "{} {}",
+            residual.class.as_str(),
+            residual.file.as_ref().map_or("-".to_owned(), ToString::to_string)
+        )
     };
     counted(residuals).map(shown).collect()
 }

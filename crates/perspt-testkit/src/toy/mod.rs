@@ -12,7 +12,7 @@ use std::path::Path;
 
 use perspt_core::path::RelPath;
 use perspt_core::reading::{PluginName, Reading, StageKind};
-use perspt_core::residual::Residual;
+use perspt_core::residual::{Class, Residual};
 use perspt_core::stage::{Profile, Root, Stage, Step, StepOutput, Streams};
 use perspt_lang::plugin::{
     Expect, Fetch, Files, Machine, NoTool, Plant, Plugin, Probe, ReadContext, ToolState, Tools, Touch,
@@ -259,7 +259,7 @@ impl Plugin for Toy {
     }
 
     fn environment_fault(&self, reading: &Reading, _files: &dyn Files) -> Option<String> {
-        let missing = reading.residuals.iter().find(|residual| residual.class == "dependency-missing")?;
+        let missing = reading.residuals.iter().find(|residual| residual.class == Class::DependencyMissing)?;
         Some(missing.message.clone())
     }
 

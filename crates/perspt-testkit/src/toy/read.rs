@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use perspt_core::path::RelPath;
 use perspt_core::reading::{Reading, StageId, StageKind, Status, TestEnd, TestName, TestResult, Tests};
-use perspt_core::residual::{Component, Milli, Place, Residual};
+use perspt_core::residual::{Class, Component, Milli, Place, Residual};
 use perspt_core::stage::{Stage, StepEnd, StepOutput};
 use perspt_lang::plugin::{ReadContext, ToolState};
 
@@ -65,7 +65,7 @@ pub(super) fn stage(
     let failed = outputs.iter().find(|output| !output.end.is_success());
     if let (Some(output), true) = (failed, reading.residuals.is_empty()) {
         let message = format!("the step `{}` ended with {}", output.step, output.end.shown());
-        reading.residuals.push(Residual::error(Component::Boot, "tool-failed", &stage.tool, message));
+        reading.residuals.push(Residual::error(Component::Boot, Class::ToolFailed, &stage.tool, message));
     }
     reading
 }
@@ -73,9 +73,9 @@ pub(super) fn stage(
 fn abnormal(output: &StepOutput, tool: &str) -> Option<Residual> {
     let (class, message) = match &output.end {
         StepEnd::Exited(_) | StepEnd::NotStarted(_) => return None,
-        StepEnd::TimedOut => ("timeout", format!("the step `{}` did not end in time", output.step)),
+        StepEnd::TimedOut => (Class::Timeout, format!("the step `{}` did not end in time", output.step)),
         StepEnd::Signalled(signal) => {
-            ("crash", format!("the step `{}` was ended by signal {signal}", output.step))
+            (Class::Crash, format!("the step `{}` was ended by signal {signal}", output.step))
         }
     };
     Some(Residual::error(Component::Boot, class, tool, message))
@@ -86,9 +86,9 @@ fn error(line: &str, tool: &str, root: &RelPath) -> Option<Residual> {
     let fields: Vec<&str> = line.split('\t').collect();
     let ["error", file, number, code, message] = fields[..] else { return None };
     let (component, class) = match code {
-        "T008" => (Component::Boot, "dependency-missing"),
-        "T000" | "T007" => (Component::Boot, "manifest-error"),
-        _ => (Component::Syn, "compile-error"),
+        "T008" => (Component::Boot, Class::DependencyMissing),
+        "T000" | "T007" => (Component::Boot, Class::ManifestError),
+        _ => (Component::Syn, Class::CompileError),
     };
     let mut residual =
         Residual::error(component, class, tool, message).in_file(root.join(file).ok()).with_evidence(line);
@@ -109,7 +109,12 @@ fn tests(reading: &mut Reading, outputs: &[StepOutput], context: &ReadContext<'_
     let lines = run.reports.get(report).map(|bytes| text(bytes)).unwrap_or_default();
     if !lines.lines().any(|line| line == format!("done\t{}", announced.len())) {
         let message = "the run ended without its report";
-        reading.residuals.push(Residual::error(Component::Boot, "report-missing", &reading.tool, message));
+        reading.residuals.push(Residual::error(
+            Component::Boot,
+            Class::ReportMissing,
+            &reading.tool,
+            message,
+        ));
     }
     let results: BTreeMap<&str, (&str, &str)> = lines
         .lines()
@@ -126,8 +131,8 @@ fn tests(reading: &mut Reading, outputs: &[StepOutput], context: &ReadContext<'_
         let (end, class) = match end {
             "ok" => (TestEnd::Passed, None),
             "skipped" => (TestEnd::Skipped, None),
-            "failed" => (TestEnd::Failed, Some("test-failed")),
-            _ => (TestEnd::Failed, Some("tests-vanished")),
+            "failed" => (TestEnd::Failed, Some(Class::TestFailed)),
+            _ => (TestEnd::Failed, Some(Class::TestsVanished)),
         };
         if let Some(class) = class {
             let message = format!("test `{name}`: {message}");

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use perspt_core::path::RelPath;
-use perspt_core::residual::{Component, Residual};
+use perspt_core::residual::{Class, Component, Residual};
 use perspt_lang::plugin::{Files, Touch};
 
 const SENSOR: &str = "toy structure";
@@ -28,7 +28,7 @@ pub(super) fn structure(touch: &Touch<'_>) -> Vec<Residual> {
         }
         if path.name() == "toy.run" && !touch.task.contains("toy.run") {
             let message = "toy.run decides how evidence is gathered, and the task does not name it";
-            residuals.push(error("evidence-rules-changed", path, message.to_owned()));
+            residuals.push(error(Class::EvidenceRulesChanged, path, message.to_owned()));
         }
     }
     let own = touch.node.output_files.iter();
@@ -36,7 +36,7 @@ pub(super) fn structure(touch: &Touch<'_>) -> Vec<Residual> {
         let patterns = touch.node.contract.forbidden_patterns.iter();
         for pattern in patterns.filter(|pattern| text.contains(pattern.as_str())) {
             let message = format!("the contract forbids `{pattern}`");
-            residuals.push(error("forbidden-pattern", path, message));
+            residuals.push(error(Class::ForbiddenPattern, path, message));
         }
     }
     residuals
@@ -52,8 +52,8 @@ fn compared(touch: &Touch<'_>, path: &RelPath) -> Vec<Residual> {
     for (name, old) in before {
         let (class, what) = match after.get(name) {
             Some(new) if *new == old => continue,
-            Some(_) => ("test-changed", "changed"),
-            None => ("test-deleted", "deleted"),
+            Some(_) => (Class::TestChanged, "changed"),
+            None => (Class::TestDeleted, "deleted"),
         };
         let message = format!("the existing test `{name}` is {what}");
         residuals.push(if may {
@@ -65,6 +65,6 @@ fn compared(touch: &Touch<'_>, path: &RelPath) -> Vec<Residual> {
     residuals
 }
 
-fn error(class: &str, path: &RelPath, message: String) -> Residual {
+fn error(class: Class, path: &RelPath, message: String) -> Residual {
     Residual::error(Component::Str, class, SENSOR, message).in_file(Some(path.clone()))
 }
