@@ -6,9 +6,11 @@ use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use perspt_core::consent::Need;
 use perspt_core::effect::Effect;
 use perspt_core::event::{Decision, Ended, Event, SCHEMA, Trouble};
-use perspt_core::ids::{EffectId, Millis};
+use perspt_core::ids::{EffectId, Millis, NodeId};
+use perspt_core::inventory::Inventory;
 use perspt_core::state::{SessionState, Wanted};
 use perspt_sandbox::Cancel;
 use perspt_store::{LogWriter, Stamp};
@@ -132,10 +134,26 @@ impl View for Unseen {
     fn saw(&mut self, _: &Stamp, _: Millis, _: &Event, _: &SessionState) {}
 }
 
+/// What a person is asked, with everything they need to decide.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Asked {
+    /// Whether the plan may be worked on.
+    Plan,
+    /// Whether a candidate may have what only the user can permit.
+    Consents {
+        /// The node.
+        node: Option<NodeId>,
+        /// Everything that is missing.
+        needs: Vec<Need>,
+        /// Old and new texts of tests.
+        inventory: Inventory,
+    },
+}
+
 /// Who answers questions.
 pub trait Console: Send + Sync {
-    /// Asks the person whether the plan may be worked on.
-    fn approve_plan<'a>(&'a self, state: &'a SessionState) -> BoxFuture<'a, Decision>;
+    /// Asks the person.
+    fn ask<'a>(&'a self, asked: &'a Asked, state: &'a SessionState) -> BoxFuture<'a, Decision>;
     /// A piece of the model's answer, as it streams. For progress only.
     fn streamed(&self, bytes: usize);
 }

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
+use perspt_core::consent::Grant;
+
 /// A terminal coding agent that keeps only what it can prove.
 #[derive(Debug, Parser)]
 #[command(name = "perspt", version, about, long_about = None, arg_required_else_help = true)]
@@ -55,6 +57,10 @@ pub struct RunArgs {
     /// The most minutes of work
     #[arg(long, value_name = "MINUTES")]
     pub max_time: Option<u64>,
+    /// Permit what only you can permit: tests, evidence, red, deps, unmeasured, command; each alone, with `:any` or
+    /// with `:SUBJECT`
+    #[arg(long, value_name = "KIND[:SUBJECT]")]
+    pub allow: Vec<Grant>,
     /// Print every event as a JSON line
     #[arg(long)]
     pub json: bool,
@@ -74,6 +80,9 @@ pub struct AgentArgs {
     /// The energy at or below which a node is stable
     #[arg(long, value_name = "V")]
     pub stability_threshold: Option<String>,
+    /// The language of a new project; else the task's own words or the plan's files decide
+    #[arg(long, value_name = "LANGUAGE")]
+    pub lang: Option<String>,
     /// How it runs.
     #[command(flatten)]
     pub run: RunArgs,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use etcetera::BaseStrategy;
+use perspt_core::consent::{BadGrant, Grant, GrantedBy};
 use perspt_core::event::Settings;
 use perspt_core::residual::Milli;
 use toml_edit::DocumentMut;
@@ -81,6 +82,7 @@ const KEYS: &[(&str, BuiltIn)] = &[
         format!("{},{},{}", weights.alpha, weights.beta, weights.gamma)
     }),
     ("stability_threshold", |settings| settings.weights.epsilon.to_string()),
+    ("allow", |_| String::new()),
     ("output_tokens", |settings| settings.output_tokens.to_string()),
     ("first_byte_ms", |settings| settings.first_byte_ms.to_string()),
     ("idle_ms", |settings| settings.idle_ms.to_string()),
@@ -164,6 +166,18 @@ impl Config {
             return Err(self.bad("model", &wanted));
         }
         Ok(name)
+    }
+
+    /// What the user permits: words of `--allow`, with commas between or as a list.
+    pub fn allow(&self) -> Result<Vec<Grant>, Failure> {
+        let text = self.text("allow").trim().trim_start_matches('[').trim_end_matches(']');
+        let words = text.split(',').map(|word| word.trim().trim_matches(['"', '\'']).trim());
+        let grants = words.filter(|word| !word.is_empty()).map(|word| {
+            let grant: Grant =
+                word.parse().map_err(|error: BadGrant| self.bad("allow", &error.to_string()))?;
+            Ok(Grant { by: GrantedBy::Config, ..grant })
+        });
+        grants.collect()
     }
 
     /// The settings a session runs with.

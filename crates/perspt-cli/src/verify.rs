@@ -101,6 +101,9 @@ fn cite(event: &Event, cited: &mut BTreeSet<BlobId>) {
         Ended::Measured { reading, .. } => {
             cited.insert(reading.blob);
         }
+        Ended::Judged { judgement } => {
+            cited.insert(judgement.blob);
+        }
         Ended::BundleParsed { changes, .. } => cited.extend(changes),
         Ended::Published { commit, head } => {
             cited.insert(head.manifest);
@@ -122,6 +125,7 @@ fn cite(event: &Event, cited: &mut BTreeSet<BlobId>) {
         | Ended::AskFailed { .. }
         | Ended::PlanParsed { .. }
         | Ended::Decided { .. }
+        | Ended::LayoutRefused { .. }
         | Ended::Lost
         | Ended::Cancelled
         | Ended::Broke { .. } => {}

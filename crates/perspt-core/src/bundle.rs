@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::consent::TestDeclaration;
+
 /// One operation, as the model stated it. Paths are still the model's words: the parse stage bounds them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "operation", rename_all = "snake_case", deny_unknown_fields)]
@@ -49,7 +51,13 @@ pub enum Artifact {
 pub struct Bundle {
     /// The operations, in order.
     pub artifacts: Vec<Artifact>,
-    /// Commands to run; refused for now.
+    /// Commands to run, in order.
     #[serde(default)]
-    pub commands: Vec<serde_json::Value>,
+    pub commands: Vec<String>,
+    /// What it does to existing tests.
+    #[serde(default)]
+    pub changes_tests: Vec<TestDeclaration>,
+    /// Tests that failed before and stay so.
+    #[serde(default)]
+    pub leaves_red: Vec<String>,
 }

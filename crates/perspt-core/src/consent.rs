@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::inventory::{TestId, ends_with_name};
 use crate::path::RelPath;
 
 /// What a consent is about.
@@ -143,9 +144,15 @@ pub struct Need {
     pub why: String,
     /// Whether it was declared.
     pub declared: Declared,
-    /// What a person should know before deciding, a line each.
+    /// What is weaker by form than before, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub weaker: Vec<String>,
+    /// What else a person should know before deciding, a line each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// The test it is about, where it is about one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub test: Option<TestId>,
 }
 
 /// How far a grant reaches.
@@ -244,19 +251,33 @@ impl fmt::Display for Grant {
 impl Grant {
     /// Whether it covers a need.
     pub fn covers(&self, need: &Need) -> bool {
+        // A plan shows no texts: what turns out weaker is asked about again.
         self.kind == need.kind
+            && (self.by != GrantedBy::Plan || need.weaker.is_empty())
             && match &self.extent {
                 Extent::Any => true,
                 Extent::Declared => !self.kind.asks_declaration() || need.declared == Declared::InTime,
-                // Consent to a file is consent to every test in it.
-                Extent::Subject(subject) => {
-                    need.subject == *subject
-                        || (self.kind == ConsentKind::Tests
-                            && need
-                                .subject
-                                .strip_prefix(subject.as_str())
-                                .is_some_and(|rest| rest.starts_with("::")))
-                }
+                Extent::Subject(subject) => self.names(subject, &need.subject),
+            }
+    }
+
+    fn names(&self, subject: &str, needed: &str) -> bool {
+        let in_file = || needed.strip_prefix(subject).is_some_and(|rest| rest.starts_with("::"));
+        let by_last_name = || {
+            let (path, test) = subject.split_once("::")?;
+            let (needed_path, needed_test) = needed.split_once("::")?;
+            Some(path == needed_path && ends_with_name(needed_test, test))
+        };
+        let by_last_name = || by_last_name().unwrap_or(false);
+        needed == subject
+            || match self.kind {
+                // Consent to a file is consent to every test in it; a test may be named without its class or module.
+                ConsentKind::Tests => in_file() || by_last_name(),
+                ConsentKind::Red => ends_with_name(needed, subject),
+                ConsentKind::Evidence
+                | ConsentKind::Deps
+                | ConsentKind::Unmeasured
+                | ConsentKind::Command => false,
             }
     }
 }

@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::budget::Spend;
+use crate::consent::Need;
 use crate::hash::Sha;
 use crate::ids::{BlobId, EffectId, NodeId, SessionId, TreeId};
 use crate::reading::{StageId, StageKind};
@@ -97,6 +98,9 @@ pub enum Effect {
         base: TreeRef,
         /// What the node changes.
         changes: BlobId,
+        /// Commands of the answer, run after its files are there.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        commands: Vec<String>,
     },
     /// Take one reading.
     Measure {
@@ -106,9 +110,29 @@ pub enum Effect {
         stage: StageId,
         /// 1, or 2 for the second look at a baseline's tests.
         run: u32,
-        /// Earlier readings of this stage that say what was there before; empty for a baseline.
+    },
+    /// Run the tests as they were over the candidate's code.
+    RunOldTests {
+        /// The candidate.
+        branch: Branch,
+        /// The stage.
+        stage: StageId,
+    },
+    /// Judge a candidate, or the head at the end, from what was measured.
+    Judge {
+        /// What is judged.
+        branch: Branch,
+        /// Its readings.
+        readings: Vec<BlobId>,
+        /// Earlier readings of the same stages.
+        before: Vec<BlobId>,
+        /// The tests as they were over its code.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        against: Vec<BlobId>,
+        old_tests: Vec<BlobId>,
+        /// The stages that had to look.
+        required: Vec<StageId>,
+        /// How many grants there were: with more of them it is judged again.
+        grants: u32,
     },
     /// Show that a stage sees a planted error.
     Calibrate {
@@ -151,17 +175,46 @@ pub enum Effect {
     },
     /// Ask the user, or the session's policy.
     Question {
-        /// What is to be approved.
-        over: Sha,
+        /// What is asked.
+        question: Question,
     },
     /// Put a stable branch into the user's tree.
     Publish {
         /// The branch.
         branch: Branch,
-        /// The readings that prove it stable.
-        evidence: Vec<BlobId>,
+        /// Its readings.
+        readings: Vec<BlobId>,
+        /// Earlier readings of the same stages.
+        before: Vec<BlobId>,
+        /// The tests as they were over its code.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        old_tests: Vec<BlobId>,
         /// The stages that had to look.
         required: Vec<StageId>,
+    },
+}
+
+/// What the user is asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "about", rename_all = "snake_case")]
+pub enum Question {
+    /// Whether the plan may be worked on: yes or no.
+    Plan {
+        /// The hash over its nodes.
+        plan: Sha,
+    },
+    /// Whether a candidate may have what only the user can permit: yes, no, or no with what is to be corrected.
+    Consents {
+        /// What is needed, the first few.
+        needs: Vec<Need>,
+        /// How many needs there are in all.
+        count: u32,
+        /// The judgement with all of them, where something was measured.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        judgement: Option<BlobId>,
+        /// The reading that holds the tests' old and new texts.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        texts: Option<BlobId>,
     },
 }
 
@@ -179,6 +232,10 @@ pub enum EffectStage {
     LayOut,
     /// See [`Effect::Measure`].
     Measure(StageKind),
+    /// See [`Effect::RunOldTests`].
+    RunOldTests,
+    /// See [`Effect::Judge`].
+    Judge,
     /// See [`Effect::Calibrate`].
     Calibrate(StageKind),
     /// See [`Effect::Assemble`].
@@ -202,6 +259,8 @@ impl Effect {
             Effect::Fetch { .. } => EffectStage::Fetch,
             Effect::LayOut { .. } => EffectStage::LayOut,
             Effect::Measure { stage, .. } => EffectStage::Measure(stage.kind),
+            Effect::RunOldTests { .. } => EffectStage::RunOldTests,
+            Effect::Judge { .. } => EffectStage::Judge,
             Effect::Calibrate { stage, .. } => EffectStage::Calibrate(stage.kind),
             Effect::Assemble { .. } => EffectStage::Assemble,
             Effect::Ask { .. } => EffectStage::Ask,
@@ -220,6 +279,8 @@ impl Effect {
             | Effect::Fetch { .. }
             | Effect::LayOut { .. }
             | Effect::Measure { .. }
+            | Effect::RunOldTests { .. }
+            | Effect::Judge { .. }
             | Effect::Calibrate { .. }
             | Effect::Assemble { .. }
             | Effect::Parse { .. }

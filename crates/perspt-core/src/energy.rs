@@ -5,9 +5,12 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use crate::consent::{ConsentKind, Grant, Need};
 use crate::hash::{Sha, ShaBuilder};
 use crate::ids::{BlobId, TreeId};
-use crate::reading::{Reading, StageId, Status, TestEnd};
+use crate::inventory::Inventory;
+use crate::judge::{Case, Finding, Judgement, Terms, judge};
+use crate::reading::{Reading, StageId, StageKind, Status, TestEnd, Tests};
 use crate::residual::{Component, Milli, Residual, Severity};
 
 /// The weights of the components that have one, and the threshold.
@@ -61,14 +64,6 @@ impl Scores {
         sum.0 = sum.0.saturating_add(score.0);
     }
 
-    fn merge(&mut self, other: &Scores) {
-        self.add(Component::Syn, other.syn);
-        self.add(Component::Str, other.str);
-        self.add(Component::Log, other.log);
-        self.add(Component::Boot, other.boot);
-        self.add(Component::Sheaf, other.sheaf);
-    }
-
     /// The component that weighs most, for naming the kind of failure; `None` where all are zero.
     pub fn largest(&self, weights: &Weights) -> Option<Component> {
         let weigh = |score: Milli, weight: Milli| u128::from(score.0) * u128::from(weight.0);
@@ -98,13 +93,22 @@ pub struct TestCounts {
 }
 
 impl TestCounts {
+    /// The counts of a run.
+    pub fn of(tests: &Tests) -> TestCounts {
+        TestCounts {
+            passed: tests.count(TestEnd::Passed),
+            failed: tests.count(TestEnd::Failed),
+            skipped: tests.count(TestEnd::Skipped),
+        }
+    }
+
     /// All that were collected.
     pub fn collected(&self) -> u32 {
         self.passed.saturating_add(self.failed).saturating_add(self.skipped)
     }
 }
 
-/// A reading as the log carries it: what energy needs, and the blob that holds the rest.
+/// A reading as the log carries it: what was found before anything is judged, and the blob that holds the rest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadingSummary {
     /// The tree it was taken on.
@@ -119,9 +123,9 @@ pub struct ReadingSummary {
     pub scores: Scores,
     /// How many counted residuals are errors.
     pub errors: u32,
-    /// How many findings were inherited from the baseline.
-    #[serde(default)]
-    pub inherited: u32,
+    /// Of perspt's own look: whether the tests as they were must be run over the new code.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub old_tests: bool,
     /// For a test stage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tests: Option<TestCounts>,
@@ -135,9 +139,6 @@ pub struct ReadingSummary {
 }
 
 impl ReadingSummary {
-    const HEADLINES: usize = 4;
-    const HEADLINE_CHARS: usize = 200;
-
     /// The summary of a reading whose bytes are in `blob`.
     pub fn of(reading: &Reading, blob: BlobId) -> ReadingSummary {
         let counted: Vec<&Residual> = reading.residuals.iter().filter(|residual| residual.counts()).collect();
@@ -156,17 +157,9 @@ impl ReadingSummary {
             status: reading.status.clone(),
             scores,
             errors: counted.iter().filter(|residual| residual.severity == Severity::Error).count() as u32,
-            inherited: reading
-                .residuals
-                .iter()
-                .filter(|residual| matches!(residual.charge, crate::residual::Charge::Inherited(_)))
-                .count() as u32,
-            tests: reading.tests.as_ref().map(|tests| TestCounts {
-                passed: tests.count(TestEnd::Passed),
-                failed: tests.count(TestEnd::Failed),
-                skipped: tests.count(TestEnd::Skipped),
-            }),
-            headlines: counted.iter().take(Self::HEADLINES).map(|residual| headline(residual)).collect(),
+            tests: reading.tests.as_ref().map(TestCounts::of),
+            old_tests: reading.inventory.as_ref().is_some_and(Inventory::asks_old_tests),
+            headlines: headlines(counted.iter().copied()),
             fingerprint: fingerprint.finish(),
             blob,
         }
@@ -178,6 +171,12 @@ impl ReadingSummary {
     }
 }
 
+/// The first findings, a line each.
+pub fn headlines<'a>(residuals: impl IntoIterator<Item = &'a Residual>) -> Vec<String> {
+    const HEADLINES: usize = 4;
+    residuals.into_iter().take(HEADLINES).map(headline).collect()
+}
+
 fn headline(residual: &Residual) -> String {
     let place = match (&residual.file, &residual.place) {
         (Some(file), Some(place)) => format!("{file}:{}: ", place.line),
@@ -185,7 +184,8 @@ fn headline(residual: &Residual) -> String {
         (None, _) => String::new(),
     };
     let text = format!("{place}{}", residual.message.lines().next().unwrap_or(residual.class.as_str()));
-    text.chars().take(ReadingSummary::HEADLINE_CHARS).collect()
+    const CHARS: usize = 200;
+    text.chars().take(CHARS).collect()
 }
 
 /// An error weighs at least one unit, whatever its sensor said.
@@ -210,21 +210,18 @@ pub struct Energy {
 }
 
 impl Energy {
-    /// The energy of these readings, given which stages had to look.
-    pub fn of<'a>(
-        readings: impl IntoIterator<Item = &'a ReadingSummary>,
+    /// The energy of charged findings, given which stages looked and which had to.
+    pub fn of_findings(
+        findings: &[Finding],
+        readings: &[Reading],
         required: &[StageId],
         weights: &Weights,
     ) -> Energy {
         let mut scores = Scores::default();
         let mut errors = 0u32;
-        let mut measured = BTreeSet::new();
-        for reading in readings {
-            scores.merge(&reading.scores);
-            errors = errors.saturating_add(reading.errors);
-            if reading.status == Status::Measured {
-                measured.insert(&reading.stage);
-            }
+        for residual in findings.iter().map(|finding| &finding.residual).filter(|one| one.counts()) {
+            scores.add(residual.component, charged_score(residual));
+            errors = errors.saturating_add(u32::from(residual.severity == Severity::Error));
         }
         let weigh = |score: Milli, weight: Milli| {
             u64::try_from(u128::from(score.0) * u128::from(weight.0) / 1000).unwrap_or(u64::MAX)
@@ -234,7 +231,10 @@ impl Energy {
             .saturating_add(weigh(scores.log, weights.gamma))
             .saturating_add(scores.boot.0)
             .saturating_add(scores.sheaf.0);
-        let unmeasured = required.iter().filter(|stage| !measured.contains(stage)).count() as u32;
+        let looked = |stage: &&StageId| {
+            readings.iter().any(|reading| reading.stage == **stage && reading.status == Status::Measured)
+        };
+        let unmeasured = required.iter().filter(|stage| !looked(stage)).count() as u32;
         Energy { scores, total: Milli(total), errors, unmeasured }
     }
 
@@ -250,28 +250,27 @@ impl Energy {
     }
 }
 
-/// That a tree is stable: made from readings of that same tree, by [`prove`] alone.
+/// That a tree may be published: made from readings of that same tree and the user's consents, by [`prove`] alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StabilityProof {
-    tree: TreeId,
-    energy: Energy,
-    evidence: Vec<BlobId>,
+    judgement: Judgement,
+    consents: Vec<(Need, Grant)>,
 }
 
 impl StabilityProof {
     /// The tree that was proved stable.
     pub fn tree(&self) -> TreeId {
-        self.tree
+        self.judgement.tree
     }
 
-    /// Its energy.
-    pub fn energy(&self) -> &Energy {
-        &self.energy
+    /// What it was judged to be.
+    pub fn judgement(&self) -> &Judgement {
+        &self.judgement
     }
 
-    /// The readings it stands on.
-    pub fn evidence(&self) -> &[BlobId] {
-        &self.evidence
+    /// What the user permitted of it, and how.
+    pub fn consents(&self) -> &[(Need, Grant)] {
+        &self.consents
     }
 }
 
@@ -288,9 +287,9 @@ pub enum NotProved {
         /// The tree to be proved.
         wanted: TreeId,
     },
-    /// Nothing had to look, so nothing is known.
-    #[error("no stage is required for this tree, so nothing is known about it")]
-    NothingRequired,
+    /// perspt's own look is missing, so nothing is known of what changed.
+    #[error("perspt's own look at this tree is missing")]
+    NoStructure,
     /// The energy is too high or not known.
     #[error("V(x) is {total} with {errors} errors and {unmeasured} unmeasured stages")]
     Unstable {
@@ -301,29 +300,37 @@ pub enum NotProved {
         /// Stages that did not look.
         unmeasured: u32,
     },
+    /// Only the user can permit this.
+    #[error("the consent `{kind}` for `{subject}` is missing")]
+    NoConsent {
+        /// What about.
+        kind: ConsentKind,
+        /// Of what.
+        subject: String,
+    },
 }
 
-/// Makes the proof that `tree` is stable, or says why there is none. The readings come with the blob ids
-/// their bytes were read from.
-pub fn prove(
-    tree: TreeId,
-    readings: &[(BlobId, Reading)],
-    required: &[StageId],
-    weights: &Weights,
-) -> Result<StabilityProof, NotProved> {
-    if required.is_empty() {
-        return Err(NotProved::NothingRequired);
+/// Makes the proof that a candidate may be published, or says why there is none.
+pub fn prove(case: &Case<'_>, terms: &Terms<'_>) -> Result<StabilityProof, NotProved> {
+    let structure = |reading: &Reading| reading.stage.kind == StageKind::Structure;
+    if !case.readings.iter().any(structure) {
+        return Err(NotProved::NoStructure);
     }
-    if let Some((_, stray)) = readings.iter().find(|(_, reading)| reading.tree != tree) {
+    if let Some(stray) = case.readings.iter().find(|reading| reading.tree != case.tree) {
         let stage = stray.stage.kind.as_str();
-        return Err(NotProved::OtherTree { stage, found: stray.tree, wanted: tree });
+        return Err(NotProved::OtherTree { stage, found: stray.tree, wanted: case.tree });
     }
-    let summaries: Vec<ReadingSummary> =
-        readings.iter().map(|(blob, reading)| ReadingSummary::of(reading, *blob)).collect();
-    let energy = Energy::of(&summaries, required, weights);
-    if !energy.is_stable(weights) {
-        let Energy { total, errors, unmeasured, .. } = energy;
+    let judgement = judge(case, terms);
+    if !judgement.energy.is_stable(terms.weights) {
+        let Energy { total, errors, unmeasured, .. } = judgement.energy;
         return Err(NotProved::Unstable { total, errors, unmeasured });
     }
-    Ok(StabilityProof { tree, energy, evidence: readings.iter().map(|(blob, _)| *blob).collect() })
+    let mut consents = Vec::new();
+    for need in &judgement.needs {
+        let Some(grant) = terms.consents.covering(need) else {
+            return Err(NotProved::NoConsent { kind: need.kind, subject: need.subject.clone() });
+        };
+        consents.push((need.clone(), grant.clone()));
+    }
+    Ok(StabilityProof { judgement, consents })
 }

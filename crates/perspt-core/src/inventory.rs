@@ -26,6 +26,13 @@ impl TestId {
         }
     }
 
+    /// Whether a runner's result is of this test or of a copy of it: a class that inherits it in another file runs it under
+    /// its own name.
+    pub fn is_or_gives(&self, name: &TestName, result: &TestResult) -> bool {
+        let method = self.name.rsplit_once("::").map(|(_, method)| method);
+        self.is(name, result) || method.is_some_and(|method| ends_with_name(&name.0, method))
+    }
+
     /// The subject of a consent to changing it.
     pub fn subject(&self) -> String {
         format!("{}::{}", self.file, self.name)
@@ -113,7 +120,10 @@ impl Inventory {
         self.changed.extend(other.changed);
         self.moved.extend(other.moved);
         self.added.extend(other.added);
-        self.support.extend(other.support);
+        // A data file below the roots of two languages is found by both.
+        let known = |path: &RelPath| self.support.iter().any(|one| one.path == *path);
+        let new: Vec<ChangedSupport> = other.support.into_iter().filter(|one| !known(&one.path)).collect();
+        self.support.extend(new);
         self.evidence.extend(other.evidence);
     }
 

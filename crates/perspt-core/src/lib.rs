@@ -9,6 +9,7 @@ pub mod consent;
 pub mod effect;
 pub mod energy;
 pub mod event;
+pub mod grade;
 pub mod hash;
 pub mod ids;
 pub mod inventory;

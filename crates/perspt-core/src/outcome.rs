@@ -18,9 +18,9 @@ pub enum Outcome {
     Failed,
     /// A budget stood in the way of the next step.
     BudgetExhausted,
-    /// A required sensor could not look, or evidence is still owed.
+    /// A required sensor could not look.
     DegradedVerification,
-    /// The user, or the session's policy, said no.
+    /// The user, or the session's policy, said no, or a consent is missing that only the user can give.
     Refused,
     /// The model's provider could not be used.
     ProviderUnusable,
@@ -84,6 +84,8 @@ pub enum EndReason {
     Degraded,
     /// The user said no.
     Refused,
+    /// What is left waits for consents that only the user can give.
+    Consents,
 }
 
 /// How one node ended, as far as the session's outcome is concerned.
@@ -96,6 +98,10 @@ pub enum NodeEnd {
     Escalated,
     /// Never ran, because one it depends on did not make it.
     Blocked,
+    /// The user said no to what it needs.
+    Rejected,
+    /// Stable but for a consent.
+    Waiting,
     /// Still open when the session ended.
     Open,
 }
@@ -105,8 +111,6 @@ pub enum NodeEnd {
 pub struct Closing {
     /// Whether the whole merged tree measured clean at the end.
     pub final_pass: FinalPass,
-    /// Whether code was committed that no test reached and none was added.
-    pub evidence_owed: bool,
 }
 
 /// The last look at the whole tree.
@@ -131,8 +135,8 @@ pub fn outcome(reason: EndReason, nodes: &[NodeEnd], closing: Closing) -> Outcom
         EndReason::Provider => Outcome::ProviderUnusable,
         EndReason::Budget => Outcome::BudgetExhausted,
         EndReason::Degraded => Outcome::DegradedVerification,
-        EndReason::NodesClosed if closing.evidence_owed => Outcome::DegradedVerification,
-        EndReason::Refused => Outcome::Refused,
+        EndReason::Refused | EndReason::Consents => Outcome::Refused,
+        EndReason::NodesClosed if nodes.contains(&NodeEnd::Rejected) => Outcome::Refused,
         EndReason::NodesClosed => {
             let committed = nodes.iter().filter(|end| **end == NodeEnd::Committed).count();
             if committed == 0 {
@@ -155,7 +159,8 @@ impl EndReason {
             | EndReason::Provider
             | EndReason::Budget
             | EndReason::Degraded
-            | EndReason::Refused => true,
+            | EndReason::Refused
+            | EndReason::Consents => true,
             EndReason::NodesClosed | EndReason::Aborted | EndReason::Usage => false,
         }
     }

@@ -8,14 +8,14 @@ use crate::consent::TestDeclaration;
 use crate::ids::NodeId;
 use crate::path::RelPath;
 
-/// What a node produces.
+/// What a node produces: a label for people and prompts. What a node may do does not follow from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskType {
     /// Code.
     #[default]
     Code,
-    /// A command; not supported yet, such a plan is sent back.
+    /// A command. Nothing is run on a plan's word: a task of commands alone is dropped.
     Command,
     /// Unit tests, possibly with the behaviour they pin down.
     UnitTest,
@@ -25,13 +25,6 @@ pub enum TaskType {
     Refactor,
     /// Prose.
     Documentation,
-}
-
-impl TaskType {
-    /// Whether a node of this type may change existing tests.
-    pub fn is_test(self) -> bool {
-        matches!(self, TaskType::UnitTest | TaskType::IntegrationTest)
-    }
 }
 
 /// A node's role in the graph.
@@ -104,10 +97,16 @@ pub enum OpenScope {
     /// None: what is listed is all.
     #[default]
     Listed,
-    /// The sources of its roots that are not tests; existing ones and new ones.
-    Sources,
-    /// New test files of its roots.
-    NewTests,
+    /// Every source and manifest of its roots, existing or new, new tests, and prose; of existing tests those it
+    /// declares to change.
+    Open,
+}
+
+impl OpenScope {
+    /// Whether more than what is listed may be written.
+    pub fn is_open(self) -> bool {
+        self != OpenScope::Listed
+    }
 }
 
 /// One node as planned.
@@ -144,12 +143,12 @@ pub struct PlanNode {
     /// What is promised of it.
     #[serde(default)]
     pub contract: Contract,
-    /// Set by the fallback graph alone: an architect lists every file.
+    /// Open where no file is listed, and in the fallback graph.
     #[serde(default)]
     pub scope: OpenScope,
 }
 
-/// A plan whose nodes have been checked together.
+/// The nodes of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
     /// The nodes, in the order given.

@@ -6,6 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::TreeId;
+use crate::inventory::Inventory;
 use crate::path::RelPath;
 use crate::residual::Residual;
 
@@ -133,6 +134,12 @@ pub struct Reading {
     /// For a test stage that was measured: each test.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tests: Option<Tests>,
+    /// Of perspt's own look: what the candidate did to tests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inventory: Option<Inventory>,
+    /// Of perspt's own look: changed code that no stage of the node looks at.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<RelPath>,
     /// What a person should know of this reading and no energy comes from.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,

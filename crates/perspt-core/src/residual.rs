@@ -107,32 +107,10 @@ pub enum Class {
     ForbiddenPattern,
     /// Code that stands in for code still to be written.
     Stub,
-    /// What decides how tests run was changed.
-    EvidenceRulesChanged,
-    /// An example in documentation demands more.
-    ExampleGrown,
-    /// A test task brings no test.
-    NoNewTest,
-    /// An existing test was changed.
-    TestChanged,
-    /// An existing test was changed without a reason.
-    TestChangedUnasked,
-    /// A new test that can find nothing.
-    TestEmpty,
-    /// Code that does something else where tests run it.
-    TestOnlyBehaviour,
-    /// An existing test does not pass as it was.
-    TestOutvoted,
-    /// A failing test was rewritten.
-    TestRewritten,
-    /// An existing test demands less.
-    TestWeakened,
-    /// An existing test is gone.
-    TestDeleted,
-    /// Nothing but tests was changed.
-    NothingMended,
-    /// No new test fails over the old code.
-    RegressionUnseen,
+    /// An existing test, or what decides how tests run, was changed and nobody said so.
+    UndeclaredChange,
+    /// A command of the answer failed.
+    CommandFailed,
 }
 
 impl Class {
@@ -169,19 +147,8 @@ impl Class {
             Class::OutputMissing => "output-missing",
             Class::ForbiddenPattern => "forbidden-pattern",
             Class::Stub => "stub",
-            Class::EvidenceRulesChanged => "evidence-rules-changed",
-            Class::ExampleGrown => "example-grown",
-            Class::NoNewTest => "no-new-test",
-            Class::TestChanged => "test-changed",
-            Class::TestChangedUnasked => "test-changed-unasked",
-            Class::TestEmpty => "test-empty",
-            Class::TestOnlyBehaviour => "test-only-behaviour",
-            Class::TestOutvoted => "test-outvoted",
-            Class::TestRewritten => "test-rewritten",
-            Class::TestWeakened => "test-weakened",
-            Class::TestDeleted => "test-deleted",
-            Class::NothingMended => "nothing-mended",
-            Class::RegressionUnseen => "regression-unseen",
+            Class::UndeclaredChange => "undeclared-change",
+            Class::CommandFailed => "command-failed",
         }
     }
 }
@@ -208,6 +175,8 @@ pub enum Charge {
     Inherited(String),
     /// A warning, or a flaky test: shown, not charged.
     Shown(String),
+    /// Only the user can permit it: outside the energy, and the candidate waits for the consent.
+    Consent(String),
 }
 
 /// A place in a file; lines and columns start at 1, and a column of 0 is not known.

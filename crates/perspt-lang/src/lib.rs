@@ -13,23 +13,18 @@
 //! | `dependency-missing`, `dependency-broken`, `module-missing`, `toolchain-missing` | boot | something from outside the tree |
 //! | `manifest-error`, `build-script-failed`, `tests-unseen` | boot | nothing could be built or run |
 //! | `unmeasured-file` | str | no tool looked at this file |
-//! | `test-changed`, `test-deleted`, `test-weakened` | str | what a node did to existing tests |
-//! | `example-grown` | str | an example in documentation that demands more, only shown |
-//! | `test-empty` | str | a new test that can find nothing |
-//! | `test-only-behaviour` | str | code that does something else where tests run it |
-//! | `evidence-rules-changed`, `forbidden-pattern` | str | what a node may not do unasked |
+//! | `stub` | str | code that is still to be written |
+//!
+//! What a candidate did to tests is no charge: it is said test by test in an inventory, and consents decide.
 
 pub mod plugin;
 mod python;
 mod rust;
 mod shared;
+mod syntax;
 
 pub use plugin::Plugin;
-pub use shared::about::{is_about, is_about_behaviour, is_about_change, is_about_each_line, is_about_gain};
-pub use shared::asked::{asks_to_change, asks_to_rewrite};
-pub use shared::mends::{adds_regression_test, mends, only_renames};
-pub use shared::stands::{same_values, stands_in};
-pub use shared::weigh::weigh;
+pub use shared::words::names;
 
 static PLUGINS: [&dyn Plugin; 2] = [&rust::Rust, &python::Python];
 

@@ -4,18 +4,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use perspt_core::ids::TreeId;
+use perspt_core::inventory::{Inventory, ends_with_name};
 use perspt_core::path::RelPath;
-use perspt_core::plan::PlanNode;
 use perspt_core::reading::{Reading, StageKind, Status, TestEnd, TestName};
 use perspt_core::residual::{Residual, Severity};
 use perspt_core::stage::{Root, Stage, Step, StepOutput};
 use perspt_core::tree::Tree;
 use serde::{Deserialize, Serialize};
 
-use crate::shared::weigh::ends_with_name;
-
 /// The files of one tree, as a plugin may look at them.
-pub trait Files {
+pub trait Files: Sync {
     /// Which files there are.
     fn tree(&self) -> &Tree;
     /// The text of one file; `None` where it is not there, not UTF-8, a link, or over the cap for one file.
@@ -143,18 +141,52 @@ pub struct ReadContext<'a> {
     pub files: &'a dyn Files,
 }
 
-/// A candidate beside its base, for the structure stage.
-pub struct Touch<'a> {
+/// A candidate beside the tree it is compared with.
+pub struct Pair<'a> {
     /// The tree the node started from.
     pub base: &'a dyn Files,
     /// The tree with the node's changes.
     pub candidate: &'a dyn Files,
-    /// The node.
-    pub node: &'a PlanNode,
-    /// The task, in the user's words.
-    pub task: &'a str,
-    /// Files that did not exist when the session began: made by its own nodes.
-    pub authored: &'a BTreeSet<RelPath>,
+}
+
+/// What perspt's own look at a candidate found.
+#[derive(Debug, Default)]
+pub struct Structure {
+    /// Code that is still to be written.
+    pub residuals: Vec<Residual>,
+    /// What the candidate did to the tests of its base.
+    pub inventory: Inventory,
+}
+
+/// What may be taken from the candidate where the old tests cannot be built over the new code.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Concessions {
+    /// Files that keep their old tests and take the candidate's import lines.
+    pub imports: BTreeSet<RelPath>,
+    /// Tests, and helpers beside them, that take their new text: the file, and the name inside it.
+    pub tests: BTreeSet<(RelPath, String)>,
+    /// Files that are the candidate's own.
+    pub files: BTreeSet<RelPath>,
+}
+
+/// What a proposed command is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CommandKind {
+    /// It only builds, tests or checks, which verification does anyway.
+    Repeats,
+    /// It adds packages to a manifest.
+    Adds(AddPackages),
+    /// Anything else.
+    Other,
+}
+
+/// A command that adds packages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AddPackages {
+    /// Their names, without versions.
+    pub names: Vec<String>,
+    /// What adds them.
+    pub fetch: Fetch,
 }
 
 /// A language.
@@ -165,8 +197,11 @@ pub trait Plugin: Sync + Send {
     /// Every root of this language in a tree; empty where there is none.
     fn roots(&self, files: &dyn Files) -> Vec<Root>;
 
-    /// Whether a task's words ask for this language. For greenfield work only.
-    fn named_in(&self, task: &str) -> bool;
+    /// Literal names of the language and its tools, to be looked up in a task with [`crate::names`].
+    fn words(&self) -> &'static [&'static str];
+
+    /// The manifest a new project gets.
+    fn manifest_name(&self) -> &'static str;
 
     /// Whether this file is the manifest a root is made by.
     fn is_manifest(&self, path: &RelPath) -> bool;
@@ -197,13 +232,15 @@ pub trait Plugin: Sync + Send {
     fn read_probe(&self, probe: &Probe, outputs: &[StepOutput]) -> ToolState;
 
     /// The stages of a root on this tree, with the tools that were seen to work. A required stage that
-    /// no tool can run is an `Err`: which tool is missing, why, and what to install.
+    /// no tool can run is an `Err`: which tool is missing, why, and what to install. `new_tests` are test files that
+    /// the base does not have: they run in a process of their own where a file's tests could reach those of another.
     fn stages(
         &self,
         root: &Root,
         files: &dyn Files,
         machine: &Machine,
         tools: &Tools,
+        new_tests: &BTreeSet<RelPath>,
     ) -> Vec<Result<Stage, NoTool>>;
 
     /// The tool that files of the project as it was found cannot do without, though its stages can run: tests
@@ -244,21 +281,28 @@ pub trait Plugin: Sync + Send {
     /// Breaks that the stage must see on this tree; empty where nothing can be planted yet.
     fn plants(&self, stage: StageKind, root: &Root, files: &dyn Files) -> Vec<Plant>;
 
-    /// What perspt's own look at a candidate finds: tests weakened or deleted, evidence rules changed.
-    fn structure(&self, touch: &Touch<'_>) -> Vec<Residual>;
+    /// What perspt's own look at a candidate finds.
+    fn structure(&self, pair: &Pair<'_>) -> Structure;
 
-    /// What makes a candidate's tests those of its base: files to put back or leave out, and sources with the tests
-    /// they had. Empty where it changes and adds none.
-    fn tests_as_before(&self, touch: &Touch<'_>) -> BTreeMap<RelPath, Was> {
-        let _ = touch;
-        BTreeMap::new()
+    /// How the candidate's tree becomes "new code, old tests": files to put back or leave out, and sources with the
+    /// tests they had.
+    fn old_tests(&self, pair: &Pair<'_>, concessions: &Concessions) -> BTreeMap<RelPath, Was>;
+
+    /// What more must be conceded, given the reading of the tree that `old_tests(pair, so_far)` makes; equal to
+    /// `so_far` where nothing more can be.
+    fn concede(&self, pair: &Pair<'_>, so_far: &Concessions, reading: &Reading) -> Concessions;
+
+    /// What a command that an answer proposes is.
+    fn command(&self, argv: &[String], root: &Root, files: &dyn Files) -> CommandKind;
+
+    /// Packages that manifests of the tree ask a registry for, and that perspt would fetch.
+    fn dependencies(&self, files: &dyn Files) -> BTreeSet<String> {
+        let _ = files;
+        BTreeSet::new()
     }
 
-    /// The tokens of the test that a runner calls so, where this file holds it.
-    fn test_text(&self, files: &dyn Files, file: &RelPath, test: &str) -> Option<String> {
-        let _ = (files, file, test);
-        None
-    }
+    /// The names of packages that manifests and lock files of a tree name.
+    fn packages(&self, files: &dyn Files) -> BTreeSet<String>;
 
     /// Why a baseline that could not run is the machine's fault and not the tree's (a missing
     /// third-party module, a test runner that its settings keep from starting); `None` where it is the

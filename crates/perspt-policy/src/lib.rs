@@ -2,5 +2,6 @@
 //!
 //! Start at [`bounds`]. This crate knows core alone; it looks at trees, never at a disk.
 
+pub mod argv;
 pub mod bounds;
 pub mod secrets;

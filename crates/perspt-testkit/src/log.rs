@@ -23,6 +23,8 @@ pub fn started(id: &SessionId, workspace: &str, task: &str) -> SessionStarted {
         model: "scripted".to_owned(),
         base_url: None,
         approval: Approval::Policy,
+        allow: Vec::new(),
+        lang: None,
         settings: Settings::default(),
         program: "perspt test".to_owned(),
     }

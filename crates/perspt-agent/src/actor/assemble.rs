@@ -3,9 +3,8 @@
 use perspt_core::effect::{Branch, Intent};
 use perspt_core::event::Ended;
 use perspt_core::ids::{BlobId, NodeId};
+use perspt_core::judge::Judgement;
 use perspt_core::path::RelPath;
-use perspt_core::plan::OpenScope;
-use perspt_core::reading::Reading;
 use perspt_core::state::{Node, SessionState};
 use perspt_lang::plugin::{Files, Plugin};
 use perspt_model::estimate_tokens;
@@ -93,26 +92,29 @@ impl Actor {
         }
     }
 
-    /// Manifests, what the task names, then other files, the smallest first: the same for the same tree.
+    /// Manifests, what the task names, then other sources and other texts, the smallest first: the same for the same tree.
     fn architect_request(&self, files: &dyn Files, task: &str) -> Request {
         let mut read = Vec::new();
-        let mut maybe: Vec<(u64, RelPath)> = Vec::new();
+        let mut maybe: Vec<(bool, u64, RelPath)> = Vec::new();
         for (path, entry) in &files.tree().entries {
             let manifest = self.parts.plugins.iter().any(|plugin| plugin.is_manifest(path));
             let source = self.parts.plugins.iter().any(|plugin| plugin.is_source(path));
             if manifest || names(task, path) {
                 read.push(path.clone());
-            } else if source || path.name().eq_ignore_ascii_case("readme.md") {
-                maybe.push((entry.size, path.clone()));
+            } else {
+                let first = source || path.name().eq_ignore_ascii_case("readme.md");
+                maybe.push((!first, entry.size, path.clone()));
             }
         }
         maybe.sort();
-        Request { own: vec![], read, maybe: maybe.into_iter().map(|(_, path)| path).collect() }
+        Request { own: vec![], read, maybe: maybe.into_iter().map(|(_, _, path)| path).collect() }
     }
 
     fn node_request(&self, state: &SessionState, node: &Node, files: &dyn Files, task: &str) -> Request {
         let spec = &node.spec;
-        let own: Vec<RelPath> = spec.output_files.iter().chain(&spec.modifies).cloned().collect();
+        let declared = spec.changes_tests.iter().map(|declared| &declared.path);
+        let own: Vec<RelPath> =
+            spec.output_files.iter().chain(&spec.modifies).chain(declared).cloned().collect();
         let mut read = spec.context_files.clone();
         for dependency in spec.dependencies.iter().filter_map(|id| state.nodes.get(id)) {
             read.extend(dependency.spec.output_files.iter().cloned());
@@ -124,14 +126,12 @@ impl Actor {
                 read.push(path.clone());
             }
         }
-        let maybe = match spec.scope {
-            OpenScope::Listed => vec![],
-            OpenScope::Sources | OpenScope::NewTests => {
-                let wide = self.architect_request(files, task);
-                read.extend(wide.read);
-                wide.maybe
-            }
-        };
+        let mut maybe = vec![];
+        if spec.scope.is_open() {
+            let wide = self.architect_request(files, task);
+            read.extend(wide.read);
+            maybe = wide.maybe;
+        }
         Request { own, read, maybe }
     }
 
@@ -156,7 +156,8 @@ impl Actor {
         match intent {
             Intent::Correction => {
                 for blob in evidence {
-                    retry.readings.push(self.kept::<Reading>("a reading", *blob)?);
+                    let judgement: Judgement = self.kept("a judgement", *blob)?;
+                    retry.findings.extend(judgement.counted().cloned());
                 }
             }
             Intent::Retarget | Intent::Malformed => {

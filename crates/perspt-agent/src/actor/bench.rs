@@ -10,9 +10,9 @@ use perspt_core::event::RunNote;
 use perspt_core::hash::Sha;
 use perspt_core::path::RelPath;
 use perspt_core::stage::{Profile, Step, StepOutput};
-use perspt_core::tree::Tree;
+use perspt_core::tree::{EntryKind, Tree};
 use perspt_lang::plugin::Plugin;
-use perspt_sandbox::slot::{Contents, Drift, Slot, SlotError};
+use perspt_sandbox::slot::{Contents, Drift, Slot, SlotError, StatCache, WalkLimits, walk};
 use perspt_sandbox::{Access, Bind, Bounds, Cancel, CommandSpec, Confinement, End, Level, Network, Runner};
 use tokio::sync::MutexGuard;
 
@@ -23,6 +23,9 @@ use crate::AgentError;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How much of a command's output is kept.
 const OUTPUT_CAP: usize = 16 * 1024 * 1024;
+
+/// A file as a command left it; `None` where it is gone.
+pub(crate) type FileNow = (RelPath, Option<(EntryKind, Vec<u8>)>);
 
 /// What a bench stands on, whoever has the slot.
 #[derive(Clone, Copy)]
@@ -165,6 +168,32 @@ impl<'a> Bench<'a> {
         self.lay(tree, contents)?;
         made.iter().try_for_each(|lock| moved(&held, lock))?;
         Ok(drift)
+    }
+
+    /// What a command did to the tree that was laid out: files it wrote, with their bytes, and files it removed. What the
+    /// tree's ignore rules leave out is not looked at.
+    pub fn changes(&mut self, laid: &Tree) -> Result<Vec<FileNow>, AgentError> {
+        let folder = self.slot().tree();
+        let walked = walk(&folder, &mut StatCache::default(), &WalkLimits::default())?.tree;
+        let new = walked.entries.iter().filter(|(path, _)| !laid.entries.contains_key(*path));
+        let new: Vec<(RelPath, EntryKind)> = new.map(|(path, entry)| (path.clone(), entry.kind)).collect();
+        let bytes = |path: &RelPath| {
+            let place = folder.join(path.as_str());
+            std::fs::read(&place).map_err(|source| SlotError::Io { what: "read", path: place, source })
+        };
+        let mut changes = Vec::new();
+        for (path, kind) in new.into_iter().filter(|(_, kind)| *kind != EntryKind::Symlink) {
+            let now = bytes(&path)?;
+            changes.push((path, Some((kind, now))));
+        }
+        let drift = self.recheck()?;
+        for path in drift.changed {
+            let kind = laid.entries.get(&path).map_or(EntryKind::File, |entry| entry.kind);
+            let now = bytes(&path)?;
+            changes.push((path, Some((kind, now))));
+        }
+        changes.extend(drift.gone.into_iter().map(|path| (path, None)));
+        Ok(changes)
     }
 
     /// What running did to the tree.

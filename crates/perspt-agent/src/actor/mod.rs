@@ -3,6 +3,7 @@
 mod ask;
 mod assemble;
 mod bench;
+mod question;
 mod read;
 mod trees;
 mod trouble;
@@ -12,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use perspt_core::effect::{Effect, Expects};
-use perspt_core::event::{Approval, Decision, Ended, Event, SessionStarted, Trouble};
+use perspt_core::event::{Ended, Event, SessionStarted, Trouble};
 use perspt_core::ids::EffectId;
 use perspt_core::state::{SessionState, Wanted};
 use perspt_lang::plugin::{Machine, Plugin};
@@ -25,9 +26,12 @@ use crate::AgentError;
 use crate::commit::bytes_kept;
 use crate::files::Lost;
 use crate::ports::{Act, Acted, BoxFuture, Console};
+use crate::verify::Exhibits;
 use trouble::workspace_gone;
 
 pub(crate) use bench::{Bench, Floor, brief, shown};
+pub use question::texts;
+pub(crate) use read::bounded;
 pub use trouble::{too_many_files, trouble};
 
 /// Makes the model a session asks; called when the first request is wanted.
@@ -120,11 +124,18 @@ impl Actor {
             Effect::Snapshot => self.snapshot(state).await.map(Acted::from),
             Effect::Probe => self.probe(state, cancel).await.map(Acted::from),
             Effect::Fetch { tree } => self.fetch(state, *tree, cancel).await.map(Acted::from),
-            Effect::LayOut { base, changes } => {
-                self.lay_out(state, node, *base, *changes, cancel).await.map(Acted::from)
+            Effect::LayOut { base, changes, commands } => {
+                self.lay_out(state, node, *base, (*changes, commands), cancel).await.map(Acted::from)
             }
-            Effect::Measure { branch, stage, against, .. } => {
-                self.measure(state, node, branch, stage, against, cancel).await.map(Acted::from)
+            Effect::Measure { branch, stage, .. } => {
+                self.measure(state, node, branch, stage, cancel).await.map(Acted::from)
+            }
+            Effect::RunOldTests { branch, stage } => {
+                self.run_old_tests(state, branch, stage, cancel).await.map(Acted::from)
+            }
+            Effect::Judge { branch, readings, before, old_tests, required, .. } => {
+                let exhibits = Exhibits { branch, readings, before, old_tests, required };
+                self.judge(state, node, &exhibits).map(Acted::from)
             }
             Effect::Calibrate { branch, stage, reading } => {
                 self.calibrate(state, branch, stage, *reading, cancel).await.map(Acted::from)
@@ -141,23 +152,14 @@ impl Actor {
                 }
                 Expects::Bundle(branch) => self.parse_bundle(state, node, *answer, branch).map(Acted::from),
             },
-            Effect::Question { .. } => self.question(state, cancel).await.map(Acted::from),
-            Effect::Publish { branch, evidence, required } => {
-                self.publish(id, state, node, branch, evidence, required)
+            Effect::Question { question } => {
+                self.question(state, node, question, cancel).await.map(Acted::from)
+            }
+            Effect::Publish { branch, readings, before, old_tests, required } => {
+                let exhibits = Exhibits { branch, readings, before, old_tests, required };
+                self.publish(id, state, node, &exhibits)
             }
         }
-    }
-
-    async fn question(&self, state: &SessionState, cancel: &Cancel) -> Result<Ended, Halt> {
-        let by = state.meta.as_ref().map_or(Approval::Person, |meta| meta.approval);
-        let answer = match by {
-            Approval::Policy => Decision::Yes,
-            Approval::Person => tokio::select! {
-                answer = self.parts.console.approve_plan(state) => answer,
-                () = cancel.cancelled() => return Err(Halt::Cancelled),
-            },
-        };
-        Ok(Ended::Decided { answer, by })
     }
 
     fn outcome_of(&self, halt: Halt, state: &SessionState) -> Ended {

@@ -1,13 +1,13 @@
-//! Reading answers: plans and bundles.
+//! Reading answers: bundles. Plans are read in `plan`.
 
 use std::collections::BTreeSet;
 
 use perspt_core::bundle::{Artifact, Bundle};
+use perspt_core::consent::Need;
 use perspt_core::effect::{Branch, TreeRef};
-use perspt_core::event::{Capture, Ended, Event, ParseState, PlanSource, RepoMode, RetryClass, RootRef};
-use perspt_core::ids::{BlobId, EffectId, NodeId};
+use perspt_core::event::{Ended, ParseState, RetryClass, RootRef};
+use perspt_core::ids::{BlobId, NodeId};
 use perspt_core::path::RelPath;
-use perspt_core::plan::{OpenScope, Plan};
 use perspt_core::reading::{PluginName, StageKind};
 use perspt_core::stage::Root;
 use perspt_core::state::{Node, SessionState};
@@ -19,60 +19,18 @@ use super::{Actor, Halt};
 use crate::apply::{Applied, WriteScope, apply};
 use crate::files::{IGNORE_FILE, TreeFiles, ignore_files};
 use crate::parse::{ReadBundle, capture, read_bundle};
-use crate::plan::{Ground, fallback, read_plan, roots_of, validate};
-use crate::ports::Acted;
+use crate::verify::Commands;
 
 /// Lines of a rejection that an event carries; the evidence holds all of them.
 const LINES: usize = 12;
 const LINE_CHARS: usize = 600;
 
 impl Actor {
-    /// Reads an answer as a plan. With a task given, the fallback graph is proposed where it is none.
-    pub(super) fn parse_plan(
-        &self,
-        by: EffectId,
-        state: &SessionState,
-        answer: BlobId,
-        fallback_task: Option<&str>,
-    ) -> Result<Acted, Halt> {
-        let text = self.answer(answer)?;
-        let task = state.meta.as_ref().map_or("", |meta| meta.task.as_str());
-        let Some(branch) = state.head_branch() else { return Err(Halt::BaseMoved) };
-        let files = self.branch_files(&branch)?;
-        let tree = files.tree();
-        let ignores = ignore_files(&files);
-        let bounds = Bounds::new(tree, &ignores, task);
-        let roots = self.roots(state, &files);
-        let repo_mode = state.found.as_ref().map_or(RepoMode::Existing, |found| found.repo_mode);
-        let plugins: Vec<&dyn Plugin> =
-            self.parts.plugins.iter().map(|plugin| *plugin as &dyn Plugin).collect();
-        let ground = Ground { tree, bounds: &bounds, repo_mode, roots: &roots, plugins: &plugins };
-        let capture = capture(&text);
-        let (state, faults) = match read_plan(&text) {
-            Ok((plan, state)) => {
-                let faults = validate(&plan, &ground);
-                files.is_whole()?;
-                if faults.is_empty() {
-                    return Ok(proposal(by, &plan, &ground, state, capture, PlanSource::Architect, vec![]));
-                }
-                (ParseState::SemanticallyRejected, faults)
-            }
-            Err(rejected) => rejected,
-        };
-        if let Some(task) = fallback_task {
-            let plan = fallback(task, &ground);
-            files.is_whole()?;
-            return Ok(proposal(by, &plan, &ground, state, capture, PlanSource::Fallback, bounded(&faults)));
-        }
-        let diagnostics = bounded(&faults);
-        let evidence = Some(self.say(&(faults, text))?);
-        Ok(Ended::PlanParsed { state, capture, proposed: None, diagnostics, evidence }.into())
-    }
-
     /// The roots of a tree with their packages: as the plugins see them, or the empty root of a
     /// greenfield language.
     pub(crate) fn roots(&self, state: &SessionState, files: &dyn Files) -> Vec<Root> {
-        let known = state.found.as_ref().map_or(&[][..], |found| found.roots.as_slice());
+        let found = state.found.iter().flat_map(|found| &found.roots);
+        let known: Vec<RootRef> = found.chain(&state.planned_roots).cloned().collect();
         // Tests that a macro or a configuration makes are seen by whoever runs them, not by whoever reads.
         let ran = |root: &RootRef| {
             let runs = state.baseline_of(&root.stage(StageKind::Test));
@@ -92,7 +50,7 @@ impl Actor {
                         has_tests: false,
                     })
             })
-            .zip(known)
+            .zip(&known)
             .map(|(root, known)| Root { has_tests: root.has_tests || ran(known), ..root })
             .collect()
     }
@@ -132,6 +90,12 @@ impl Actor {
                 retry: Some(retry),
                 violations: bounded(&violations),
                 evidence: Some(answer),
+                widened: vec![],
+                changes_tests: vec![],
+                leaves_red: vec![],
+                skipped: vec![],
+                commands: vec![],
+                needs: vec![],
             })
         };
         let (bundle, parsed) = match read_bundle(&text) {
@@ -143,16 +107,55 @@ impl Actor {
         };
         let files = self.branch_files(branch)?;
         let applied = self.apply_bundle(state, node, &bundle, &files);
+        let commands = self.sort_commands(state, node, &bundle.commands, &files);
         files.is_whole()?;
-        match applied {
-            Ok(applied) => {
-                let changes = self.changes_with(branch, applied)?;
-                let changes = Some(self.keep(&changes)?);
-                let (retry, violations, evidence) = (None, vec![], None);
-                Ok(Ended::BundleParsed { state: parsed, capture, changes, retry, violations, evidence })
+        let ((applied, widened), Commands { skipped, run, mut needs }) = match (applied, commands) {
+            (Ok(applied), Ok(commands)) => (applied, commands),
+            (Err(faults), _) | (_, Err(faults)) => {
+                return rejected(ParseState::SemanticallyRejected, RetryClass::Retarget, faults);
             }
-            Err(faults) => rejected(ParseState::SemanticallyRejected, RetryClass::Retarget, faults),
+        };
+        needs.extend(self.new_packages(state, node, &applied, &files));
+        let changes = self.changes_with(branch, applied)?;
+        Ok(Ended::BundleParsed {
+            state: parsed,
+            capture,
+            changes: Some(self.keep(&changes)?),
+            retry: None,
+            violations: vec![],
+            evidence: None,
+            widened,
+            changes_tests: bundle.changes_tests,
+            leaves_red: bundle.leaves_red,
+            skipped,
+            commands: run,
+            needs,
+        })
+    }
+
+    /// Packages that an answer writes into a manifest and that nothing named before.
+    fn new_packages(
+        &self,
+        state: &SessionState,
+        node: &Node,
+        applied: &Applied,
+        files: &TreeFiles,
+    ) -> Vec<Need> {
+        let is_manifest = |path: &RelPath| self.parts.plugins.iter().any(|plugin| plugin.is_manifest(path));
+        if !applied.files.keys().any(is_manifest) {
+            return Vec::new();
         }
+        let (mut tree, mut sources) = (files.tree().clone(), self.sources());
+        for (path, now) in &applied.files {
+            match now {
+                Some((kind, text)) => tree.entries.insert(path.clone(), sources.hold(*kind, text.clone())),
+                None => tree.entries.remove(path),
+            };
+        }
+        let after = TreeFiles::new(tree, sources);
+        let plugins = node.roots.iter().filter_map(|root| self.plugin(&root.plugin));
+        let named: BTreeSet<String> = plugins.flat_map(|plugin| plugin.dependencies(&after)).collect();
+        self.unknown_packages(state, node, named, files)
     }
 
     fn apply_bundle(
@@ -161,7 +164,7 @@ impl Actor {
         node: &Node,
         bundle: &Bundle,
         files: &TreeFiles,
-    ) -> Result<Applied, Vec<String>> {
+    ) -> Result<(Applied, Vec<RelPath>), Vec<String>> {
         let task = state.meta.as_ref().map_or("", |meta| meta.task.as_str());
         let ignores = ignore_files(files);
         let bounds = Bounds::new(files.tree(), &ignores, task);
@@ -171,11 +174,11 @@ impl Actor {
             .filter_map(|root| self.plugin(&root.plugin))
             .map(|plugin| plugin as &dyn Plugin)
             .collect();
-        let scope = WriteScope::new(state, node, files.tree(), plugins);
+        let scope = WriteScope::new(state, node, files.tree(), plugins).declaring(&bundle.changes_tests);
         let applied = apply(bundle, files, &bounds, &scope)?;
         let mut faults = hidden(&applied, files, &bounds);
         faults.extend(self.undone(state, bundle, &applied));
-        if faults.is_empty() { Ok(applied) } else { Err(faults) }
+        if faults.is_empty() { Ok((applied, scope.widened())) } else { Err(faults) }
     }
 
     /// What an answer would undo of what the user did to the same files while the session went on.
@@ -293,53 +296,8 @@ fn hidden(applied: &Applied, files: &TreeFiles, before: &Bounds<'_>) -> Vec<Stri
     tree.entries.keys().filter(newly).map(say).collect()
 }
 
-fn proposal(
-    by: EffectId,
-    plan: &Plan,
-    ground: &Ground<'_>,
-    state: ParseState,
-    capture: Capture,
-    source: PlanSource,
-    diagnostics: Vec<String>,
-) -> Acted {
-    let all = ground.root_refs();
-    let used = match ground.repo_mode {
-        RepoMode::Existing => all,
-        // Of the languages an empty folder's task names, those count whose manifest the plan makes.
-        RepoMode::Greenfield => {
-            let owned: BTreeSet<&RelPath> = plan.nodes.iter().flat_map(|node| &node.output_files).collect();
-            let made = |root: &perspt_core::event::RootRef| {
-                ground.plugins.iter().filter(|plugin| plugin.name() == root.plugin.0).any(|plugin| {
-                    owned
-                        .iter()
-                        .any(|file| plugin.is_manifest(file) && file.parent().as_ref() == Some(&root.dir))
-                })
-            };
-            all.into_iter().filter(made).collect()
-        }
-    };
-    let facts = plan
-        .nodes
-        .iter()
-        .enumerate()
-        .map(|(index, node)| {
-            let files = node.output_files.iter().chain(&node.modifies);
-            let roots = match node.scope {
-                OpenScope::Listed => roots_of(files, &used, ground.plugins),
-                // The fallback graph makes one chain for each root, in their order.
-                OpenScope::Sources | OpenScope::NewTests => {
-                    let per_root = plan.nodes.len() / used.len().max(1);
-                    used.get(index / per_root.max(1)).cloned().into_iter().collect()
-                }
-            };
-            Event::NodeProposed { by, node: Box::new(node.clone()), roots }
-        })
-        .collect();
-    let outcome = Ended::PlanParsed { state, capture, proposed: Some(source), diagnostics, evidence: None };
-    Acted { facts, outcome }
-}
-
-fn bounded(lines: &[String]) -> Vec<String> {
+/// As many lines of a rejection as an event carries.
+pub(crate) fn bounded(lines: &[String]) -> Vec<String> {
     let mut out: Vec<String> =
         lines.iter().take(LINES).map(|line| line.chars().take(LINE_CHARS).collect()).collect();
     if lines.len() > LINES {

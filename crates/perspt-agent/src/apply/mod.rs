@@ -5,4 +5,4 @@ mod operations;
 mod scope;
 
 pub use operations::{Applied, apply};
-pub use scope::WriteScope;
+pub use scope::{Touch, WriteScope};

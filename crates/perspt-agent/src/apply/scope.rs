@@ -1,14 +1,20 @@
-//! Who may write what: a node's own files, and the support files it may edit.
+//! Who may write what: a node's own files, the support files it may edit, and a few new files beside its own.
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 
+use perspt_core::consent::{TestChange, TestDeclaration};
+use perspt_core::event::RootRef;
 use perspt_core::ids::NodeId;
 use perspt_core::outcome::NodeEnd;
 use perspt_core::path::RelPath;
-use perspt_core::plan::OpenScope;
-use perspt_core::state::{Node, SessionState};
+use perspt_core::state::{Candidate, Node, SessionState};
 use perspt_core::tree::Tree;
 use perspt_lang::plugin::Plugin;
+use perspt_policy::secrets::is_secret;
+
+/// The most new files beside its own that one answer of a node may bring.
+const WIDENED: usize = 5;
 
 /// What an operation does to a path, as far as ownership is concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,13 +25,18 @@ pub enum Touch {
     Remove,
 }
 
-/// The files one node may write.
+/// The files one node may write, for one answer.
 pub struct WriteScope<'a> {
+    state: &'a SessionState,
     node: &'a Node,
     tree: &'a Tree,
     plugins: Vec<&'a dyn Plugin>,
     /// Files of other nodes, with whether that node is in the tree.
     others: BTreeMap<&'a RelPath, (&'a NodeId, bool)>,
+    /// What the answer itself says it does to existing tests.
+    declared: &'a [TestDeclaration],
+    /// New files beside the node's own that this answer brings.
+    widened: RefCell<BTreeSet<RelPath>>,
 }
 
 impl<'a> WriteScope<'a> {
@@ -45,10 +56,17 @@ impl<'a> WriteScope<'a> {
                 other.spec.output_files.iter().map(move |file| (file, (&other.spec.id, committed)))
             })
             .collect();
-        WriteScope { node, tree, plugins, others }
+        WriteScope { state, node, tree, plugins, others, declared: &[], widened: RefCell::default() }
     }
 
-    /// Whether the node may do this to the path; otherwise what the model is told.
+    /// The same scope with the test files that an answer says it changes.
+    pub fn declaring(mut self, declared: &'a [TestDeclaration]) -> Self {
+        self.declared = declared;
+        self
+    }
+
+    /// Whether the node may do this to the path; otherwise what the model is told. A new file beside the node's own
+    /// is allowed and [widens](Self::widened) the scope.
     pub fn check(&self, path: &RelPath, touch: Touch) -> Result<(), String> {
         if self.node.owns(path) {
             return self.check_manifest(path, touch);
@@ -63,7 +81,7 @@ impl<'a> WriteScope<'a> {
                 (_, _, _) => Err(format!("`{path}` belongs to node `{owner}`")),
             };
         }
-        if self.in_open_scope(path) {
+        if self.is_declared(path) || self.in_open_scope(path) {
             return self.check_manifest(path, touch);
         }
         if self.is_support(path) {
@@ -74,13 +92,40 @@ impl<'a> WriteScope<'a> {
                 }
             };
         }
-        let own: Vec<&str> = self.node.spec.output_files.iter().map(RelPath::as_str).take(20).collect();
-        let own = match self.node.spec.scope {
-            OpenScope::Listed => own.join(", "),
-            OpenScope::Sources => "sources that are no tests".to_owned(),
-            OpenScope::NewTests => "new test files".to_owned(),
+        self.widen(path, touch)
+    }
+
+    /// The files that the answer brings beyond the node's scope, as far as it was checked. They become the node's own
+    /// once the answer is taken.
+    pub fn widened(&self) -> Vec<RelPath> {
+        self.widened.borrow().iter().cloned().collect()
+    }
+
+    fn widen(&self, path: &RelPath, touch: Touch) -> Result<(), String> {
+        let mut widened = self.widened.borrow_mut();
+        if widened.contains(path) {
+            return Ok(());
+        }
+        if !self.may_widen(path) {
+            return Err(self.refusal(path));
+        }
+        if touch == Touch::Remove {
+            return Ok(());
+        }
+        if widened.len() == WIDENED {
+            let refusal = self.refusal(path);
+            return Err(format!("{refusal}, and {WIDENED} new files beside them are the most"));
+        }
+        widened.insert(path.clone());
+        Ok(())
+    }
+
+    fn refusal(&self, path: &RelPath) -> String {
+        let own: Vec<&str> = match self.node.spec.scope.is_open() {
+            true => vec!["sources, new tests and prose"],
+            false => self.node.spec.output_files.iter().map(RelPath::as_str).take(20).collect(),
         };
-        Err(format!("`{path}` is not one of this node's files ({own})"))
+        format!("`{path}` is not one of this node's files ({})", own.join(", "))
     }
 
     fn check_manifest(&self, path: &RelPath, touch: Touch) -> Result<(), String> {
@@ -100,16 +145,126 @@ impl<'a> WriteScope<'a> {
         self.in_root(path) && self.plugins.iter().any(|plugin| plugin.is_support_file(path))
     }
 
+    /// Whether the plan says that the node changes this test file, or takes tests there; the answer may say it too, of files
+    /// that are nothing but tests or decide how they run.
+    fn is_declared(&self, path: &RelPath) -> bool {
+        let goes_there = |declared: &TestDeclaration| {
+            let is_file = match declared.change {
+                TestChange::Move => true,
+                TestChange::Rename => declared.test.is_none(),
+                TestChange::Update | TestChange::Remove => false,
+            };
+            is_file && declared.to.as_deref().and_then(|to| RelPath::parse(to).ok()).as_ref() == Some(path)
+        };
+        let names = |declared: &TestDeclaration| declared.path == *path || goes_there(declared);
+        let is_of_tests =
+            || self.plugins.iter().any(|plugin| plugin.is_test_file(path) || plugin.decides_evidence(path));
+        self.node.spec.changes_tests.iter().any(names) || (self.declared.iter().any(names) && is_of_tests())
+    }
+
+    /// Whether the file is not in the tree yet, or only by the node's own answer before this one.
+    fn is_new(&self, path: &RelPath) -> bool {
+        let is_made = |best: &Candidate| {
+            best.diff.create.contains(path) || best.diff.moved.iter().any(|(_, to)| to == path)
+        };
+        !self.tree.entries.contains_key(path) || self.node.best.as_ref().is_some_and(is_made)
+    }
+
     fn in_open_scope(&self, path: &RelPath) -> bool {
-        if !self.in_root(path) {
+        if !self.node.spec.scope.is_open() {
             return false;
+        }
+        if is_prose(path) && !self.is_guarded(path) {
+            return true;
+        }
+        // Where no language knows the folder, its files are what there is to work on.
+        if self.node.roots.is_empty() {
+            return !self.is_guarded(path);
         }
         let is_test = self.plugins.iter().any(|plugin| plugin.is_test_file(path));
         let is_source = self.plugins.iter().any(|plugin| plugin.is_source(path) || plugin.is_manifest(path));
-        match self.node.spec.scope {
-            OpenScope::Listed => false,
-            OpenScope::Sources => is_source && !is_test,
-            OpenScope::NewTests => is_test && !self.tree.entries.contains_key(path),
-        }
+        // Tests that a node of this session wrote are not existing ones.
+        let may = !is_test || self.is_new(path) || self.state.authored.contains(path);
+        self.in_root(path) && (is_source || is_test) && may
     }
+
+    /// Whether a path is a new file beside the node's own that nothing protects.
+    fn may_widen(&self, path: &RelPath) -> bool {
+        let spec = &self.node.spec;
+        let mut own = spec.output_files.iter().chain(&spec.modifies);
+        let is_beside = spec.scope.is_open()
+            || is_prose(path)
+            || own.any(|file| file.parent().is_some_and(|folder| path.is_within(&folder)));
+        let is_guarded = self.is_guarded(path) || steers_builds(path);
+        is_beside && self.is_new(path) && self.in_own_root(path) && !is_guarded
+    }
+
+    /// Whether the deepest root that holds a path is one of the node's; what no root holds is nobody's.
+    fn in_own_root(&self, path: &RelPath) -> bool {
+        let known = self.state.found.as_ref().map_or(&[][..], |found| found.roots.as_slice());
+        let holding: Vec<&RootRef> =
+            known.iter().chain(&self.node.roots).filter(|root| path.is_within(&root.dir)).collect();
+        let depth = |root: &RootRef| root.dir.parts().count();
+        let deepest = holding.iter().map(|root| depth(root)).max();
+        deepest.is_none_or(|deepest| {
+            self.node.roots.iter().any(|root| depth(root) == deepest && path.is_within(&root.dir))
+        })
+    }
+
+    /// Whether a path steers builds, tests, hooks or other services, or holds secrets: no answer gets it by the way.
+    fn is_guarded(&self, path: &RelPath) -> bool {
+        let known = perspt_lang::plugins().iter().map(|plugin| *plugin as &dyn Plugin);
+        let mut plugins = self.plugins.iter().copied().chain(known);
+        let steers = plugins.any(|plugin| {
+            plugin.is_manifest(path)
+                || plugin.is_lockfile(path)
+                || plugin.decides_evidence(path)
+                || (plugin.is_support_file(path) && is_prose(path))
+        });
+        steers || is_secret(path) || steers_services(path)
+    }
+}
+
+fn is_prose(path: &RelPath) -> bool {
+    let known = path.extension().is_some_and(|extension| ["md", "txt", "rst", "adoc"].contains(&extension));
+    known && path.name() != "CMakeLists.txt"
+}
+
+/// Manifests and lock files of languages that no plugin knows.
+fn steers_builds(path: &RelPath) -> bool {
+    const NAMES: &[&str] = &[
+        "CMakeLists.txt",
+        "Gemfile",
+        "Makefile",
+        "build.gradle",
+        "build.gradle.kts",
+        "composer.json",
+        "go.mod",
+        "go.sum",
+        "package-lock.json",
+        "package.json",
+        "pnpm-lock.yaml",
+        "pom.xml",
+    ];
+    NAMES.contains(&path.name()) || path.extension() == Some("lock")
+}
+
+/// Files of continuous integration and hooks. Nearly all of them begin with a dot, as do the settings of editors and
+/// shells that run commands too.
+fn steers_services(path: &RelPath) -> bool {
+    const HARMLESS: &[&str] = &[".gitignore", ".gitkeep", ".editorconfig", ".dockerignore"];
+    const NAMES: &[&str] = &[
+        "Jenkinsfile",
+        "appveyor.yml",
+        "azure-pipelines.yml",
+        "bitbucket-pipelines.yml",
+        "buildspec.yml",
+        "cloudbuild.yaml",
+        "cloudbuild.yml",
+        "lefthook.yml",
+        "lefthook.yaml",
+    ];
+    let is_hidden = |part: &str| part.starts_with('.') && !HARMLESS.contains(&part);
+    let is_hook = path.extension().is_none() && path.parent().is_some_and(|folder| folder.name() == "hooks");
+    path.parts().any(is_hidden) || NAMES.contains(&path.name()) || is_hook
 }

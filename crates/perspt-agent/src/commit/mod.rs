@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use perspt_core::effect::Branch;
-use perspt_core::energy::{StabilityProof, prove};
-use perspt_core::event::{Commit, Ended, Event, KeptPlace, merkle};
-use perspt_core::ids::{BlobId, EffectId, NodeId};
+use perspt_core::consent::{Grant, Need};
+use perspt_core::energy::StabilityProof;
+use perspt_core::event::{Commit, Consented, Ended, Event, KeptPlace, merkle};
+use perspt_core::ids::{EffectId, NodeId};
+use perspt_core::judge::brief;
 use perspt_core::path::RelPath;
-use perspt_core::reading::{Reading, StageId};
 use perspt_core::state::{Node, SessionState};
 use perspt_core::tree::Change;
 use perspt_store::publish::{Kept, KeptAs, Publication, Published, publish};
@@ -16,6 +16,7 @@ use serde_json::value::to_raw_value;
 use crate::AgentError;
 use crate::actor::{Actor, Halt};
 use crate::ports::Acted;
+use crate::verify::Exhibits;
 
 impl Actor {
     pub(crate) fn publish(
@@ -23,26 +24,20 @@ impl Actor {
         id: EffectId,
         state: &SessionState,
         node: Option<&NodeId>,
-        branch: &Branch,
-        evidence: &[BlobId],
-        required: &[StageId],
+        exhibits: &Exhibits<'_>,
     ) -> Result<Acted, Halt> {
+        let branch = exhibits.branch;
         let Some(node) = node.and_then(|id| state.nodes.get(id)) else { return Err(Halt::Cancelled) };
         let base = self.tree_of(branch.base)?;
         let (now, _) = self.walk_workspace()?;
         if now.id() != branch.base.id && now.id() != branch.tree {
             return Ok(self.base_moved(&base, &now)?.into());
         }
-        let readings: Vec<(BlobId, Reading)> = evidence
-            .iter()
-            .map(|blob| Ok((*blob, self.kept("a reading", *blob)?)))
-            .collect::<Result<_, AgentError>>()?;
-        let weights = state.settings().weights;
-        let proof = prove(branch.tree, &readings, required, &weights).map_err(|error| {
+        let proof = self.prove(state, node, exhibits)?.map_err(|error| {
             AgentError::Stuck(format!("a node was to be published without a proof: {error}"))
         })?;
         let changes = self.changes_of(branch)?;
-        let commit = commit_record(state, node, branch, &changes, &proof);
+        let commit = commit_record(state, node, exhibits, &changes, &proof);
         let head = self.keep_tree(&self.branch_tree(branch)?)?;
         if now.id() == branch.tree {
             // A publication that broke half way and was made whole since: there is only the record to make.
@@ -111,14 +106,16 @@ pub(crate) fn bytes_kept(kept: Kept) -> Event {
 fn commit_record(
     state: &SessionState,
     node: &Node,
-    branch: &Branch,
+    exhibits: &Exhibits<'_>,
     changes: &[Change],
     proof: &StabilityProof,
 ) -> Commit {
-    let tests_changed = match &node.work {
-        perspt_core::state::Work::Stable(candidate) => candidate.diff.tests_changed,
-        _ => 0,
-    };
+    const LINES: usize = 6;
+    const NEED_BYTES: usize = 4096;
+    let Exhibits { branch, readings, old_tests, .. } = exhibits;
+    let judgement = proof.judgement();
+    let needs = brief(proof.consents().iter().map(|(need, _)| need), NEED_BYTES);
+    let consented = |(need, (_, grant)): (Need, &(Need, Grant))| Consented { need, grant: grant.clone() };
     Commit {
         node: node.spec.id.clone(),
         goal: node.spec.goal.clone(),
@@ -128,11 +125,13 @@ fn commit_record(
         base: branch.base.id,
         tree: branch.tree,
         artifacts: changes.to_vec(),
-        energy: proof.energy().clone(),
+        energy: judgement.energy.clone(),
         retries: node.corrections,
-        evidence: proof.evidence().to_vec(),
+        evidence: readings.iter().chain(*old_tests).copied().collect(),
         prompt: node.prompt,
         model: state.meta.as_ref().map(|meta| meta.model.clone()).unwrap_or_default(),
-        tests_changed,
+        grade: judgement.grade,
+        below: judgement.below.iter().take(LINES).map(|line| line.chars().take(400).collect()).collect(),
+        consents: needs.into_iter().zip(proof.consents()).map(consented).collect(),
     }
 }

@@ -7,6 +7,7 @@ use perspt_core::path::RelPath;
 use perspt_core::reading::PluginName;
 use perspt_core::state::SessionState;
 use perspt_core::tree::Tree;
+use perspt_lang::names;
 use perspt_lang::plugin::Plugin;
 use perspt_sandbox::slot::{WalkError, WalkNote};
 use toml_edit::DocumentMut;
@@ -38,7 +39,6 @@ impl Actor {
         if let Some(outcome) = self.claimed_from_above() {
             return Ok(outcome);
         }
-        let task = state.meta.as_ref().map_or("", |meta| meta.task.as_str());
         let files = TreeFiles::new(tree.clone(), self.sources());
         let plugins = &self.parts.plugins;
         let mut roots: Vec<RootRef> = plugins
@@ -46,33 +46,9 @@ impl Actor {
             .flat_map(|plugin| plugin.roots(&files))
             .map(|root| RootRef { dir: root.dir, plugin: root.plugin })
             .collect();
-        let repo_mode = repo_mode(&tree, plugins);
-        match repo_mode {
-            RepoMode::Existing if roots.is_empty() => {
-                let known: Vec<&str> = plugins.iter().map(|plugin| plugin.name()).collect();
-                return Ok(unworkable(
-                    "this project has no language perspt can verify",
-                    &format!("no root of {} was found", known.join(" or ")),
-                    "run perspt in the folder of the project's manifest, or with `-w`",
-                ));
-            }
-            RepoMode::Existing => {}
-            RepoMode::Greenfield => {
-                let named = plugins.iter().filter(|plugin| plugin.named_in(task));
-                roots = named
-                    .map(|plugin| RootRef {
-                        dir: RelPath::root(),
-                        plugin: PluginName(plugin.name().to_owned()),
-                    })
-                    .collect();
-                if roots.is_empty() {
-                    return Ok(unworkable(
-                        "there is no project in this folder yet and the task names no language",
-                        "perspt cannot tell which compiler and tests would have to prove the result",
-                        "say the language in the task, such as \"in Rust\" or \"in Python\"",
-                    ));
-                }
-            }
+        let repo_mode = repo_mode(&tree);
+        if repo_mode == RepoMode::Greenfield {
+            roots = self.wished_roots(state);
         }
         if roots.len() > ROOTS {
             return Ok(unworkable(
@@ -85,6 +61,20 @@ impl Actor {
         let git_head = self.git_head();
         let notes = notes.iter().take(8).map(note_text).collect();
         Ok(Ended::Snapshotted { tree: self.keep_tree(&tree)?, files, repo_mode, roots, git_head, notes })
+    }
+
+    /// The language of a new project: by the user's word, else by what the task names outright. Where neither says, the
+    /// plan's files do.
+    fn wished_roots(&self, state: &SessionState) -> Vec<RootRef> {
+        let Some(meta) = &state.meta else { return Vec::new() };
+        let wished = |plugin: &&&'static dyn Plugin| match &meta.lang {
+            Some(lang) => lang.0 == plugin.name(),
+            None => names(&meta.task, plugin.words()),
+        };
+        let plugins = self.parts.plugins.iter().filter(wished);
+        plugins
+            .map(|plugin| RootRef { dir: RelPath::root(), plugin: PluginName(plugin.name().to_owned()) })
+            .collect()
     }
 
     /// A cargo workspace above the folder would claim it: its lock file and members lie out of sight.
@@ -128,28 +118,14 @@ fn excludes(manifest: &DocumentMut, root: &Path, folder: &Path) -> bool {
     excluded.iter().filter_map(|path| path.as_str()).any(|path| folder.starts_with(root.join(path)))
 }
 
-/// Greenfield: no source file and no manifest of any language.
-fn repo_mode(tree: &Tree, plugins: &[&'static dyn Plugin]) -> RepoMode {
-    const SOURCE: &[&str] = &[
-        "rs", "py", "js", "jsx", "ts", "tsx", "go", "java", "kt", "c", "cc", "cpp", "h", "hpp", "cs", "rb",
-        "php", "swift", "scala", "hs", "ml", "ex", "exs", "clj", "lua", "zig", "dart", "sh",
-    ];
-    const MANIFESTS: &[&str] = &[
-        "package.json",
-        "go.mod",
-        "pom.xml",
-        "build.gradle",
-        "build.gradle.kts",
-        "Makefile",
-        "CMakeLists.txt",
-        "Gemfile",
-        "composer.json",
-        "mix.exs",
-    ];
+/// Greenfield: nothing is there but what every repository has.
+fn repo_mode(tree: &Tree) -> RepoMode {
+    const FURNITURE: &[&str] = &[".gitignore", ".gitattributes", ".editorconfig", ".gitkeep"];
+    const PAPERS: &[&str] = &["readme", "license", "licence", "copying", "notice"];
     let counts = |path: &RelPath| {
-        path.extension().is_some_and(|extension| SOURCE.contains(&extension))
-            || MANIFESTS.contains(&path.name())
-            || plugins.iter().any(|plugin| plugin.is_source(path) || plugin.is_manifest(path))
+        let name = path.name().to_lowercase();
+        let stem = name.split(['.', '-']).next().unwrap_or_default();
+        !FURNITURE.contains(&name.as_str()) && !PAPERS.contains(&stem)
     };
     if tree.entries.keys().any(counts) { RepoMode::Existing } else { RepoMode::Greenfield }
 }

@@ -3,4 +3,5 @@
 mod detect;
 mod probe;
 
+pub(crate) use probe::with_instead;
 pub use probe::{Probed, try_tools};

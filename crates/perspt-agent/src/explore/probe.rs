@@ -1,6 +1,6 @@
 //! Which tools work: each is run on a small project of ours. And what has to be fetched.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
@@ -87,7 +87,7 @@ impl Actor {
         let reference = RootRef { dir: root.dir.clone(), plugin: root.plugin.clone() };
         let mut stages = Vec::new();
         let mut lacks = Vec::new();
-        for stage in self.stages_of(root, probed, files) {
+        for stage in self.stages_of(root, probed, files, &BTreeSet::new()) {
             match stage {
                 Ok(stage) => {
                     stages.push(StageTool { kind: stage.kind, tool: stage.tool, required: stage.required });
@@ -111,11 +111,12 @@ impl Actor {
         root: &perspt_core::stage::Root,
         probed: &Probed,
         files: &dyn Files,
+        new_tests: &BTreeSet<RelPath>,
     ) -> Vec<Result<perspt_core::stage::Stage, perspt_lang::plugin::NoTool>> {
         let none = Tools::new();
         let tools = probed.tools.get(&root.plugin.0).unwrap_or(&none);
         match self.plugin(&root.plugin) {
-            Some(plugin) => plugin.stages(root, files, &self.parts.machine, tools),
+            Some(plugin) => plugin.stages(root, files, &self.parts.machine, tools, new_tests),
             None => vec![],
         }
     }
@@ -150,7 +151,7 @@ impl Actor {
 }
 
 /// A tree in which some files hold another text, or are left out.
-fn with_instead(
+pub(crate) fn with_instead(
     tree: &Tree,
     mut sources: Sources,
     instead: BTreeMap<RelPath, Option<String>>,

@@ -6,6 +6,11 @@ use serde::Deserialize;
 
 use super::layers::{Payload, Read, read};
 
+/// The most commands of an answer.
+const COMMANDS: usize = 10;
+/// The most tests an answer may declare one by one; more are declared by file.
+const DECLARED: usize = 40;
+
 /// What an answer asks for, before its meaning is checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReadBundle {
@@ -65,15 +70,18 @@ pub fn read_bundle(text: &str) -> ReadBundle {
             return malformed(ParseState::SchemaInvalid, format!("the JSON is not a bundle: {error}"));
         }
     };
-    if !bundle.commands.is_empty() {
-        return ReadBundle::Rejected {
-            state: ParseState::SemanticallyRejected,
-            retry: RetryClass::Retarget,
-            violations: vec!["commands are not run: leave `commands` out or empty".to_owned()],
-        };
-    }
-    if bundle.artifacts.is_empty() {
+    if bundle.artifacts.is_empty() && bundle.commands.is_empty() {
         return malformed(ParseState::SchemaInvalid, "the bundle holds no artifact".to_owned());
+    }
+    for (what, count, most) in [
+        ("commands", bundle.commands.len(), COMMANDS),
+        ("changes_tests", bundle.changes_tests.len(), DECLARED),
+        ("leaves_red", bundle.leaves_red.len(), DECLARED),
+    ] {
+        if count > most {
+            let violation = format!("`{what}` has {count} entries; {most} is the most");
+            return malformed(ParseState::SchemaInvalid, violation);
+        }
     }
     ReadBundle::Bundle(bundle, state)
 }

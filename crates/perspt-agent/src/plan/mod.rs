@@ -1,12 +1,16 @@
-//! Plans: from the architect's JSON to validated nodes, or to diagnostics the architect can act on; and
-//! the deterministic graph that is used when three tries gave none.
+//! Plans: from the architect's JSON to nodes that can be worked on. What can be put right is, with a note; what cannot be
+//! carried out goes back to the architect. The deterministic graph is used when three tries gave none.
 
+mod declared;
 mod fallback;
+mod graph;
+mod propose;
 mod read;
 mod roots;
-mod validate;
+mod settle;
+mod words;
 
 pub use fallback::fallback;
-pub use read::read_plan;
-pub use roots::roots_of;
-pub use validate::{Ground, validate};
+pub use read::{PlanRead, read_plan};
+pub use roots::{Placed, place, roots_of};
+pub use settle::{Ground, Settled, settle};

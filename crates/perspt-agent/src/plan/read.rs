@@ -1,89 +1,192 @@
-//! The architect's JSON.
+//! The architect's JSON. What cannot be mistaken is understood, however it is put, and what is passed over is told.
 
 use perspt_core::event::ParseState;
 use perspt_core::ids::NodeId;
 use perspt_core::path::RelPath;
-use perspt_core::plan::{Contract, NodeClass, OpenScope, Plan, PlanNode, TaskType};
-use serde::{Deserialize, Deserializer};
+use perspt_core::plan::{Contract, OpenScope, Plan, PlanNode, WeightedTest};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 
+use super::declared::{changes_tests, leaves_red};
+use super::words::{cut, field, text, texts};
 use crate::parse::{Payload, Read, read};
 
-#[derive(Deserialize)]
-struct PlanAnswer {
-    tasks: Vec<TaskAnswer>,
+/// A plan as it was read, not settled yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanRead {
+    /// The plan.
+    pub plan: Plan,
+    /// How the answer was read.
+    pub state: ParseState,
+    /// What was put right or passed over, a line each.
+    pub notes: Vec<String>,
 }
 
-/// What the architect may say of a task; words it adds of its own are passed over, and `null` says
-/// nothing.
-#[derive(Deserialize)]
-struct TaskAnswer {
-    id: String,
-    goal: String,
-    #[serde(default, deserialize_with = "or_default")]
-    context_files: Vec<String>,
-    #[serde(default, deserialize_with = "or_default")]
-    output_files: Vec<String>,
-    #[serde(default, deserialize_with = "or_default")]
-    modifies: Vec<String>,
-    #[serde(default, deserialize_with = "or_default")]
-    dependencies: Vec<String>,
-    #[serde(default, deserialize_with = "or_default")]
-    task_type: TaskType,
-    #[serde(default, deserialize_with = "or_default")]
-    node_class: NodeClass,
-    #[serde(default)]
-    contract: Option<Contract>,
-}
-
-fn or_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(from: D) -> Result<T, D::Error> {
-    Ok(Option::deserialize(from)?.unwrap_or_default())
-}
-
-/// Reads an answer as a plan. The plan is not validated yet; paths that name no file are diagnostics.
-pub fn read_plan(text: &str) -> Result<(Plan, ParseState), (ParseState, Vec<String>)> {
-    let Payload { json, state } = match read(text) {
-        Read::Object(payload) => payload,
-        Read::Nothing(state, why) => return Err((state, vec![why])),
+/// Reads an answer as a plan. Paths that lead out of the workspace are faults; everything else that is odd has a note.
+pub fn read_plan(answer: &str) -> Result<PlanRead, (ParseState, Vec<String>)> {
+    let (json, state) = payload(answer)?;
+    let Some(tasks) = tasks_of(json) else {
+        let why = "the JSON is not a plan: it must be {\"tasks\": [...]}".to_owned();
+        return Err((ParseState::SchemaInvalid, vec![why]));
     };
-    let answer: PlanAnswer = serde_json::from_str(&json)
-        .map_err(|error| (ParseState::SchemaInvalid, vec![format!("the JSON is not a plan: {error}")]))?;
-    let mut faults = Vec::new();
-    let nodes = answer.tasks.into_iter().map(|task| node(task, &mut faults)).collect();
+    let mut reader = Reader { notes: Vec::new(), faults: Vec::new() };
+    let nodes = tasks.iter().enumerate().filter_map(|(at, task)| reader.task(at + 1, task)).collect();
+    let Reader { notes, faults } = reader;
     if faults.is_empty() {
-        Ok((Plan { nodes }, state))
+        Ok(PlanRead { plan: Plan { nodes }, state, notes })
     } else {
         Err((ParseState::SemanticallyRejected, faults))
     }
 }
 
-fn node(task: TaskAnswer, faults: &mut Vec<String>) -> PlanNode {
-    let mut paths = |words: &[String]| -> Vec<RelPath> {
+fn payload(answer: &str) -> Result<(Value, ParseState), (ParseState, Vec<String>)> {
+    match read(answer) {
+        Read::Object(Payload { json, state }) => {
+            let value = serde_json::from_str(&json);
+            let not_a_plan = |error| vec![format!("the JSON is not a plan: {error}")];
+            value.map(|value| (value, state)).map_err(|error| (ParseState::SchemaInvalid, not_a_plan(error)))
+        }
+        Read::Nothing(state, why) => array_in(answer)
+            .map(|tasks| (tasks, ParseState::TolerantRecoveryOk))
+            .ok_or_else(|| (state, vec![why])),
+    }
+}
+
+/// The array of objects that an answer is, or that stands in its prose.
+fn array_in(answer: &str) -> Option<Value> {
+    let (from, to) = (answer.find('[')?, answer.rfind(']')?);
+    let tasks: Value = serde_json::from_str(answer.get(from..=to)?).ok()?;
+    let is_plan = |tasks: &Vec<Value>| !tasks.is_empty() && tasks.iter().all(is_task);
+    tasks.as_array().is_some_and(is_plan).then_some(tasks)
+}
+
+fn is_task(value: &Value) -> bool {
+    ["goal", "output_files"].iter().any(|word| value.get(word).is_some())
+}
+
+/// The tasks of a plan, whatever stands around them.
+fn tasks_of(json: Value) -> Option<Vec<Value>> {
+    match json {
+        Value::Array(tasks) => Some(tasks),
+        Value::Object(mut object) => {
+            let inner = ["tasks", "nodes", "plan"].iter().find_map(|name| object.remove(*name));
+            match inner {
+                Some(inner) => tasks_of(inner),
+                None => Some(Value::Object(object)).filter(is_task).map(|task| vec![task]),
+            }
+        }
+        _ => None,
+    }
+}
+
+struct Reader {
+    notes: Vec<String>,
+    faults: Vec<String>,
+}
+
+impl Reader {
+    fn task(&mut self, number: usize, task: &Value) -> Option<PlanNode> {
+        let Some(said) = task.as_object() else {
+            self.faults.push(format!("task {number} is not an object with an id, a goal and output_files"));
+            return None;
+        };
+        let id = text(field(said, &["id", "name"])).unwrap_or_else(|| {
+            self.notes.push(format!("task {number} has no id; it is called `task-{number}`"));
+            format!("task-{number}")
+        });
+        let goal = text(field(said, &["goal", "description"])).unwrap_or_else(|| {
+            self.notes.push(format!("task `{id}` has no goal; its id stands for it"));
+            id.clone()
+        });
+        Some(PlanNode {
+            context_files: self.context(&id, field(said, &["context_files"])),
+            output_files: self.paths(&id, field(said, &["output_files", "files"])),
+            modifies: self.paths(&id, field(said, &["modifies"])),
+            dependencies: texts(field(said, &["dependencies", "depends_on"]), &["id"])
+                .into_iter()
+                .map(NodeId)
+                .collect(),
+            task_type: self.word(&id, said, "task_type"),
+            node_class: self.word(&id, said, "node_class"),
+            changes_tests: changes_tests(&id, field(said, &["changes_tests"]), &mut self.notes),
+            leaves_red: leaves_red(field(said, &["leaves_red"])),
+            contract: self.contract(&id, field(said, &["contract"])),
+            scope: OpenScope::Listed,
+            id: NodeId(id),
+            goal,
+        })
+    }
+
+    /// One of a few known words; what is none takes the default.
+    fn word<T: Default + DeserializeOwned>(
+        &mut self,
+        task: &str,
+        said: &Map<String, Value>,
+        name: &str,
+    ) -> T {
+        let Some(value) = field(said, &[name]) else { return T::default() };
+        let word = text(Some(value)).unwrap_or_default();
+        let plain = word.to_lowercase().replace(['-', ' '], "_");
+        serde_json::from_value(Value::String(plain)).unwrap_or_else(|_| {
+            let word = cut(&word, 60);
+            self.notes.push(format!("task `{task}`: `{word}` is no {name}; the default is taken"));
+            T::default()
+        })
+    }
+
+    /// Files a task writes.
+    fn paths(&mut self, task: &str, value: Option<&Value>) -> Vec<RelPath> {
         let mut out = Vec::new();
-        for word in words {
-            if word.ends_with('/') {
-                faults.push(format!("task `{}`: `{word}` is a folder; name its files", task.id));
+        for word in texts(value, &["path"]) {
+            if is_folder(&word) {
+                self.notes.push(format!("task `{task}`: `{word}` is a folder and is left out"));
                 continue;
             }
-            match RelPath::parse(word) {
+            match RelPath::parse(&word) {
                 Ok(path) if !out.contains(&path) => out.push(path),
                 Ok(_) => {}
-                Err(error) => faults.push(format!("task `{}`: {error}", task.id)),
+                Err(error) => self.faults.push(format!("task `{task}`: {error}")),
             }
         }
         out
-    };
-    PlanNode {
-        context_files: paths(&task.context_files),
-        output_files: paths(&task.output_files),
-        modifies: paths(&task.modifies),
-        dependencies: task.dependencies.iter().map(|id| NodeId(id.trim().to_owned())).collect(),
-        id: NodeId(task.id.trim().to_owned()),
-        goal: task.goal.trim().to_owned(),
-        task_type: task.task_type,
-        node_class: task.node_class,
-        changes_tests: vec![],
-        leaves_red: vec![],
-        contract: task.contract.unwrap_or_default(),
-        scope: OpenScope::Listed,
     }
+
+    /// Files a task reads: what names none is left out.
+    fn context(&mut self, task: &str, value: Option<&Value>) -> Vec<RelPath> {
+        let mut out = Vec::new();
+        for word in texts(value, &["path"]) {
+            match RelPath::parse(&word) {
+                Ok(path) if !is_folder(&word) => out.extend(Some(path).filter(|path| !out.contains(path))),
+                Ok(_) | Err(_) => {
+                    let word = cut(&word, 100);
+                    self.notes.push(format!("task `{task}`: the context file `{word}` names no file here"));
+                }
+            }
+        }
+        out
+    }
+
+    fn contract(&mut self, task: &str, value: Option<&Value>) -> Contract {
+        let Some(said) = value.and_then(Value::as_object) else { return Contract::default() };
+        let mut weighted_tests: Vec<WeightedTest> = Vec::new();
+        let tests = field(said, &["weighted_tests"]).and_then(Value::as_array);
+        for test in tests.into_iter().flatten() {
+            match serde_json::from_value(test.clone()) {
+                Ok(test) => weighted_tests.push(test),
+                Err(_) => self
+                    .notes
+                    .push(format!("task `{task}`: a weighted test without name or weight is left out")),
+            }
+        }
+        Contract {
+            interface_signature: text(field(said, &["interface_signature"])),
+            invariants: texts(field(said, &["invariants"]), &[]),
+            forbidden_patterns: texts(field(said, &["forbidden_patterns"]), &[]),
+            weighted_tests,
+        }
+    }
+}
+
+fn is_folder(word: &str) -> bool {
+    word.ends_with('/') || matches!(word.rsplit('/').next(), Some("." | ".."))
 }

@@ -3,8 +3,8 @@
 use perspt_core::energy::ReadingSummary;
 use perspt_core::event::RootRef;
 use perspt_core::path::RelPath;
-use perspt_core::plan::{OpenScope, PlanNode};
-use perspt_core::reading::{Reading, Status};
+use perspt_core::plan::PlanNode;
+use perspt_core::reading::Status;
 use perspt_core::residual::{Component, Residual};
 
 use super::fence;
@@ -31,8 +31,8 @@ pub struct RetryEvidence {
     pub violations: Vec<String>,
     /// What the model said, where that helps.
     pub answer: Option<String>,
-    /// What the tools found.
-    pub readings: Vec<Reading>,
+    /// What counts of what was found.
+    pub findings: Vec<Residual>,
     /// Answers left.
     pub answers_left: u32,
     /// Corrections left.
@@ -75,7 +75,7 @@ impl Evidence<'_> {
             ("files", self.files()),
             ("node", self.node.map(node_text).unwrap_or_default()),
             ("retry", retry.map(retry_text).unwrap_or_default()),
-            ("findings", retry.map(|retry| findings(&retry.readings)).unwrap_or_default()),
+            ("findings", retry.map(found).unwrap_or_default()),
             ("violations", retry.map(|retry| bullets(&retry.violations)).unwrap_or_default()),
             ("answer", answer.map(|answer| fence("your answer", excerpt(answer))).unwrap_or_default()),
             ("diagnostics", retry.map(diagnostics).unwrap_or_default()),
@@ -127,18 +127,25 @@ fn node_text(node: &PlanNode) -> String {
         format!("Goal: {}", node.goal),
         format!("Type: {:?}, class: {:?}", node.task_type, node.node_class),
     ];
-    match node.scope {
-        OpenScope::Listed => {}
-        OpenScope::Sources => {
-            lines.push("It may write: sources of the project that are not tests, existing or new".to_owned());
-        }
-        OpenScope::NewTests => lines.push("It may write: new test files".to_owned()),
+    if node.scope.is_open() {
+        lines.push(
+            "It may write: any source or manifest of the project, existing or new, new test files, and prose; \
+             no existing test"
+                .to_owned(),
+        );
     }
     if !node.output_files.is_empty() {
         lines.push(format!("Its own files: {}", list(&node.output_files)));
     }
     if !node.modifies.is_empty() {
         lines.push(format!("Files of others it may change: {}", list(&node.modifies)));
+    }
+    for declared in &node.changes_tests {
+        let why = if declared.why.is_empty() { String::new() } else { format!(": {}", declared.why) };
+        lines.push(format!("The plan says that it changes this test: {}{why}", declared.subject()));
+    }
+    if !node.leaves_red.is_empty() {
+        lines.push(format!("Tests that failed before and stay so: {}", node.leaves_red.join(", ")));
     }
     let contract = &node.contract;
     if let Some(signature) = &contract.interface_signature {
@@ -202,10 +209,13 @@ fn excerpt(text: &str) -> &str {
     &text[..end]
 }
 
+/// What stands against the last answer: findings, or what the user said of it.
+fn found(retry: &RetryEvidence) -> String {
+    if retry.findings.is_empty() { bullets(&retry.violations) } else { findings(&retry.findings) }
+}
+
 /// Counted residuals by component, each with place, message, evidence and hint.
-fn findings(readings: &[Reading]) -> String {
-    let counted: Vec<&Residual> =
-        readings.iter().flat_map(|reading| &reading.residuals).filter(|residual| residual.counts()).collect();
+fn findings(counted: &[Residual]) -> String {
     let mut out = Vec::new();
     for (component, title) in [
         (Component::Boot, "Could not be started or ended early (V_boot)"),
@@ -214,7 +224,7 @@ fn findings(readings: &[Reading]) -> String {
         (Component::Log, "Failing tests (V_log)"),
         (Component::Sheaf, "Between nodes (V_sheaf)"),
     ] {
-        let of_component: Vec<&&Residual> =
+        let of_component: Vec<&Residual> =
             counted.iter().filter(|residual| residual.component == component).collect();
         if of_component.is_empty() {
             continue;

@@ -16,7 +16,7 @@ pub use evidence::{Evidence, ProjectEvidence, RetryEvidence};
 pub use fence::fence;
 
 /// Rises when the compiler or a template changes in a way that changes prompts.
-const COMPILER: &str = "1";
+const COMPILER: &str = "2";
 
 /// Where a prompt came from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,6 +1,8 @@
 //! Calibration: a sensor that cannot see a planted error is not a sensor. The plant is a branch of its
 //! own; its readings prove nothing else, and laying out the next branch undoes it.
 
+use std::collections::BTreeSet;
+
 use perspt_core::effect::Branch;
 use perspt_core::event::{Calibration, Ended};
 use perspt_core::hash::{Sha, ShaBuilder};
@@ -12,13 +14,16 @@ use perspt_core::tree::{EntryKind, Tree};
 use perspt_lang::plugin::{Expect, Plant};
 use perspt_sandbox::Cancel;
 
-use super::measure::HUNG;
+use super::measure::Laid;
 use crate::actor::{Actor, Bench, Halt, brief};
 use crate::files::{Sources, TreeFiles};
 
 /// The finding that says that the tool was ended from outside. A plant does not do that.
 fn was_ended(reading: &Reading) -> Option<&Residual> {
-    reading.residuals.iter().find(|residual| residual.class == HUNG || residual.class == Class::Crash)
+    reading
+        .residuals
+        .iter()
+        .find(|residual| residual.class == Class::Timeout || residual.class == Class::Crash)
 }
 
 /// An error over a plant that was not there without it.
@@ -50,9 +55,10 @@ impl Actor {
         let mut seen = Vec::new();
         for plant in plants.iter().flatten() {
             let (planted, sources) = self.planted(&tree, plant);
-            let mut with = self.take(state, &mut bench, (&planted, &sources), stage, &root, cancel).await?;
-            if was_ended(&with).is_some_and(|odd| odd.class != HUNG) {
-                with = self.take(state, &mut bench, (&planted, &sources), stage, &root, cancel).await?;
+            let laid = Laid { tree: &planted, sources: &sources, base: None };
+            let mut with = self.take(state, &mut bench, laid, stage, &root, cancel).await?;
+            if was_ended(&with).is_some_and(|odd| odd.class != Class::Timeout) {
+                with = self.take(state, &mut bench, laid, stage, &root, cancel).await?;
             }
             if let Some(odd) = was_ended(&with) {
                 let verdict =
@@ -97,7 +103,7 @@ impl Actor {
     ) -> Result<Sha, Halt> {
         let probed = self.probed(state)?;
         let root = self.root(&stage.root, &stage.plugin, files);
-        let described = self.stages_of(&root, &probed, files);
+        let described = self.stages_of(&root, &probed, files, &BTreeSet::new());
         let stages: Vec<_> = described.iter().flatten().filter(|found| found.kind == stage.kind).collect();
         let mut key = ShaBuilder::default();
         key.field(root.dir.as_str().as_bytes());

@@ -5,10 +5,8 @@ use std::time::Duration;
 use perspt_core::effect::{Branch, TreeRef};
 use perspt_core::event::{DiffNote, Ended};
 use perspt_core::ids::{BlobId, NodeId};
-use perspt_core::residual::Class;
 use perspt_core::state::SessionState;
 use perspt_core::tree::{Change, Entry, EntryKind, Tree};
-use perspt_lang::plugin::Touch;
 use perspt_sandbox::Cancel;
 
 use crate::actor::{Actor, Bench, Halt};
@@ -20,16 +18,24 @@ impl Actor {
         state: &SessionState,
         node: Option<&NodeId>,
         base: TreeRef,
-        changes: BlobId,
+        (changes, commands): (BlobId, &[String]),
         cancel: &Cancel,
     ) -> Result<Ended, Halt> {
         let base_tree = self.tree_of(base)?;
         let changes: Vec<Change> = self.kept("a branch's changes", changes)?;
         let mut tree = base_tree.with(&changes);
         let mut bench = self.bench().await?;
+        let node = node.and_then(|id| state.nodes.get(id));
+        if let Some(node) = node {
+            let faults = self.run_commands(state, node, commands, &mut bench, &mut tree, cancel).await?;
+            if !faults.is_empty() {
+                let runs = std::mem::take(&mut bench.runs);
+                return Ok(Ended::LayoutRefused { violations: faults, runs });
+            }
+            self.fetch_new(state, node, &mut bench, (&base_tree, &tree), cancel).await?;
+        }
         bench.lay(&tree, &self.sources())?;
         let files = TreeFiles::new(tree.clone(), self.sources());
-        let node = node.and_then(|id| state.nodes.get(id));
         for root in node.iter().flat_map(|node| &node.roots) {
             let root = self.root(&root.dir, &root.plugin, &files);
             let step = self.plugin(&root.plugin).and_then(|plugin| plugin.prepare(&root, &files));
@@ -41,10 +47,7 @@ impl Actor {
         }
         let changes = base_tree.changes_to(&tree);
         let branch = Branch { base, changes: Some(self.keep(&changes)?), tree: tree.id() };
-        let mut diff = diff_note(&changes);
-        if let Some(node) = node {
-            diff.tests_changed = self.tests_changed(state, node, &base_tree, &tree);
-        }
+        let diff = diff_note(&changes);
         let runs = std::mem::take(&mut bench.runs);
         Ok(Ended::LaidOut {
             tree: branch.tree,
@@ -68,25 +71,6 @@ impl Actor {
         }
         bench.lay(tree, &self.sources())?;
         Ok(())
-    }
-
-    fn tests_changed(
-        &self,
-        state: &SessionState,
-        node: &perspt_core::state::Node,
-        base: &Tree,
-        candidate: &Tree,
-    ) -> u32 {
-        let base = TreeFiles::new(base.clone(), self.sources());
-        let candidate = TreeFiles::new(candidate.clone(), self.sources());
-        let task = state.meta.as_ref().map_or("", |meta| meta.task.as_str());
-        let touch =
-            Touch { base: &base, candidate: &candidate, node: &node.spec, task, authored: &state.authored };
-        let plugins = node.roots.iter().filter_map(|root| self.plugin(&root.plugin));
-        plugins
-            .flat_map(|plugin| plugin.structure(&touch))
-            .filter(|residual| residual.class == Class::TestChanged)
-            .count() as u32
     }
 }
 

@@ -1,5 +1,4 @@
-//! Taking one reading: lay the branch out, run the stage, read what came out, hold it against what was
-//! there before.
+//! Taking one reading: lay the branch out, run the stage, read what came out.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -7,118 +6,75 @@ use std::time::Duration;
 use perspt_core::effect::Branch;
 use perspt_core::energy::ReadingSummary;
 use perspt_core::event::{Ended, MissingTool};
-use perspt_core::ids::{BlobId, NodeId};
-use perspt_core::judge::{Scope, charge};
-use perspt_core::outcome::NodeEnd;
+use perspt_core::ids::NodeId;
 use perspt_core::path::RelPath;
 use perspt_core::reading::{Reading, StageId, StageKind, Status};
 use perspt_core::residual::{Class, Component, Residual};
 use perspt_core::stage::{Profile, Root, Stage, StepOutput};
-use perspt_core::state::{Node, SessionState};
-use perspt_core::tree::{Change, Tree};
-use perspt_lang::plugin::{Files, Plugin, ReadContext, Touch};
-use perspt_lang::weigh;
+use perspt_core::state::SessionState;
+use perspt_core::tree::Tree;
+use perspt_lang::plugin::{Files, Plugin, ReadContext};
 use perspt_sandbox::Cancel;
 use perspt_sandbox::slot::{Drift, leads_back, link_texts};
 
-use super::as_before::{Green, Outvoted};
-use super::evidence::{cases_in, expect_tests, rewritten, spare_untouched, tests_do_something};
 use crate::actor::{Actor, Bench, Halt, brief};
 use crate::files::{Sources, TreeFiles, exists};
 
 impl Actor {
+    /// Takes one reading. What it means is decided by the judge.
     pub(crate) async fn measure(
         &self,
         state: &SessionState,
         node: Option<&NodeId>,
         branch: &Branch,
         stage: &StageId,
-        against: &[BlobId],
         cancel: &Cancel,
     ) -> Result<Ended, Halt> {
         let tree = self.branch_tree(branch)?;
         let node = node.and_then(|id| state.nodes.get(id));
         let files = TreeFiles::new(tree.clone(), self.sources());
-        let root = self.root(&stage.root, &stage.plugin, &files);
-        let plugin = self.plugin(&stage.plugin);
-        let mut runs = Vec::new();
-        let mut environment = None;
-        let mut reading = if stage.kind == StageKind::Structure {
-            self.structure(state, node, branch, stage, &files)?
-        } else {
-            let mut bench = self.bench().await?;
-            let laid = (&tree, &self.sources());
-            let reading;
-            (reading, environment) =
-                self.take_whole(state, &mut bench, laid, stage, (&root, plugin), cancel).await?;
-            runs = std::mem::take(&mut bench.runs);
-            reading
-        };
-        let before: Vec<Reading> =
-            against.iter().map(|blob| self.kept("a reading", *blob)).collect::<Result<_, _>>()?;
-        let touched = self.touched(state, node, branch)?;
-        // What the nodes rewrote was judged with each of them; the look at the whole tree holds nothing against it.
-        let mut rewrote = if node.is_none() { cases_in(&before, &touched) } else { BTreeSet::new() };
-        if let Some(node) = node {
-            reading = weigh(reading, &node.spec.contract);
-            expect_tests(node, &mut reading, &before);
-            if stage.kind == StageKind::Test && node.spec.task_type.is_test() {
-                let (grown, changed): (Vec<Residual>, Vec<Residual>) = self
-                    .changed_tests(state, node, branch, stage, &files)?
-                    .into_iter()
-                    .partition(|one| one.class == Class::ExampleGrown);
-                rewrote
-                    .extend(changed.iter().filter_map(|one| Some((one.file.clone()?, one.symbol.clone()?))));
-                if grown.is_empty() && !self.adapts_tests(branch, stage)? {
-                    tests_do_something(&mut reading, &before, &changed);
-                }
-                let task = state.meta.as_ref().map_or("", |meta| meta.task.as_str());
-                reading.residuals.extend(rewritten(&reading.tool, &before, &changed, task));
-            }
+        if stage.kind == StageKind::Structure {
+            let reading = self.structure(state, node, branch, &files)?;
+            let blob = self.keep(&reading)?;
+            let reading = ReadingSummary::of(&reading, blob);
+            return Ok(Ended::Measured { reading, environment: None, runs: vec![] });
         }
-        spare_untouched(&mut reading, &touched, &before);
-        charge(
-            &mut reading,
-            &before,
-            &Scope { packages: &root.packages, files: &touched, rewritten: &rewrote },
-        );
+        let plugin = self.plugin(&stage.plugin);
+        let root = self.root(&stage.root, &stage.plugin, &files);
+        let mut bench = self.bench().await?;
+        let sources = self.sources();
+        let base = self.tree_of(branch.base)?;
+        let laid = Laid { tree: &tree, sources: &sources, base: Some(&base) };
+        let (mut reading, mut environment) =
+            self.take_whole(state, &mut bench, laid, stage, (&root, plugin), cancel).await?;
         if let (None, Some(plugin)) = (&environment, plugin) {
-            let gone = reading.residuals.iter().any(|residual| residual.class == Class::TestMissing);
+            let first = state.found.as_ref().is_some_and(|found| found.base.id == branch.tree);
             environment = match node {
-                Some(_) if gone => {
-                    let mut bench = self.bench().await?;
-                    let changed = self.changed_tool(state, &mut bench, plugin, cancel).await?;
-                    runs.append(&mut bench.runs);
-                    changed
+                Some(_) if self.lost_a_test(state, &reading)? => {
+                    self.changed_tool(state, &mut bench, plugin, cancel).await?
                 }
                 Some(_) => None,
-                None if against.is_empty() => machine_fault(plugin, &reading, &files)
+                None if first => machine_fault(plugin, &reading, &files)
                     .or_else(|| self.left_out(plugin, &reading, &root, &files)),
                 None => not_measured(&reading),
             };
-        }
-        if let (Some(node), Some(plugin), None) = (node, plugin, &environment)
-            && stage.kind == StageKind::Test
-            && is_green(&reading)
-        {
-            let green = Green { reading: &reading, before: &before, files: &files };
-            let at = (stage, &root, plugin);
-            let mut against = self.tests_as_before(state, (node, branch), at, &green, cancel).await?;
-            if against.is_nothing() {
-                let more = self.shows_its_mend(state, (node, branch), at, &green, cancel).await?;
-                against = Outvoted { runs: [against.runs, more.runs].concat(), ..more };
-            }
-            reading.residuals.extend(against.residuals);
-            runs.extend(against.runs);
-            environment = against.environment;
         }
         if let Some(fault) = environment.as_ref().filter(|_| node.is_some()) {
             // What a broken tool says is nobody's finding.
             reading.status = Status::Unavailable(format!("{}: {}", fault.tool, fault.why));
             (reading.residuals, reading.tests) = (Vec::new(), None);
         }
+        let runs = std::mem::take(&mut bench.runs);
         let blob = self.keep(&reading)?;
         Ok(Ended::Measured { reading: ReadingSummary::of(&reading, blob), environment, runs })
+    }
+
+    /// Whether a test that ran on the head has no result now. A tool that was exchanged meanwhile may be why.
+    fn lost_a_test(&self, state: &SessionState, reading: &Reading) -> Result<bool, Halt> {
+        let Some(before) = state.baseline_of(&reading.stage).first() else { return Ok(false) };
+        let before: Reading = self.kept("a reading", before.blob)?;
+        let has = |name| reading.tests.as_ref().is_some_and(|tests| tests.results.contains_key(name));
+        Ok(before.tests.iter().flat_map(|tests| tests.results.keys()).any(|name| !has(name)))
     }
 
     /// Runs one stage on a tree and reads it, once more where a working tool was ended by something else. What is
@@ -127,14 +83,14 @@ impl Actor {
         &self,
         state: &SessionState,
         bench: &mut Bench<'_>,
-        laid: (&Tree, &Sources),
+        laid: Laid<'_>,
         stage: &StageId,
         (root, plugin): (&Root, Option<&'static dyn Plugin>),
         cancel: &Cancel,
     ) -> Result<(Reading, Option<MissingTool>), Halt> {
         let reading = self.take(state, bench, laid, stage, root, cancel).await?;
         let (Some(odd), Some(plugin)) = (cut_short(&reading), plugin) else { return Ok((reading, None)) };
-        let hung = odd.class == HUNG;
+        let hung = odd.class == Class::Timeout;
         let fault = self.changed_tool(state, bench, plugin, cancel).await?;
         if fault.is_some() || hung {
             return Ok((reading, fault));
@@ -147,15 +103,16 @@ impl Actor {
         &self,
         state: &SessionState,
         bench: &mut Bench<'_>,
-        (tree, sources): (&Tree, &Sources),
+        Laid { tree, sources, base }: Laid<'_>,
         stage: &StageId,
         root: &Root,
         cancel: &Cancel,
     ) -> Result<Reading, Halt> {
         let files = TreeFiles::new(tree.clone(), sources.clone());
         let probed = self.probed(state)?;
+        let new_tests = self.new_tests(stage, tree, base);
         let described = self
-            .stages_of(root, &probed, &files)
+            .stages_of(root, &probed, &files, &new_tests)
             .into_iter()
             .find(|found| found.as_ref().map_or_else(|lack| lack.stage, |stage| stage.kind) == stage.kind);
         let plugin = self.plugin(&stage.plugin);
@@ -166,6 +123,8 @@ impl Actor {
             status: Status::Unavailable(why),
             residuals: vec![],
             tests: None,
+            inventory: None,
+            unread: vec![],
             notes: vec![],
         };
         let (description, plugin) = match (described, plugin) {
@@ -202,23 +161,11 @@ impl Actor {
         leads_back(tree, &texts, &self.parts.workspace).into_iter().next()
     }
 
-    /// The files whose packages a failure must be foreign to, to be inherited.
-    fn touched(
-        &self,
-        state: &SessionState,
-        node: Option<&Node>,
-        branch: &Branch,
-    ) -> Result<BTreeSet<RelPath>, Halt> {
-        let mut files: BTreeSet<RelPath> =
-            self.changes_of(branch)?.into_iter().map(|change| change.path).collect();
-        let committed = |other: &&Node| other.end == Some(NodeEnd::Committed);
-        match node {
-            Some(node) => files.extend(node.spec.output_files.iter().cloned()),
-            None => files.extend(
-                state.nodes.values().filter(committed).flat_map(|node| node.spec.output_files.clone()),
-            ),
-        }
-        Ok(files)
+    /// Test files that the base does not have: they run in a process of their own, so that they cannot help the others.
+    fn new_tests(&self, stage: &StageId, tree: &Tree, base: Option<&Tree>) -> BTreeSet<RelPath> {
+        let (Some(base), Some(plugin)) = (base, self.plugin(&stage.plugin)) else { return BTreeSet::new() };
+        let new = |path: &&RelPath| plugin.is_test_file(path) && !base.entries.contains_key(*path);
+        tree.entries.keys().filter(new).cloned().collect()
     }
 
     /// A file that the project's code needs and that its ignore rules keep out of what is measured.
@@ -238,41 +185,14 @@ impl Actor {
             install: format!("let the ignore rules have it (`!{path}`), or commit what it is made from"),
         })
     }
-
-    /// Whether the candidate changes code and a file of existing tests with it, be it what they import.
-    fn adapts_tests(&self, branch: &Branch, stage: &StageId) -> Result<bool, Halt> {
-        let Some(plugin) = self.plugin(&stage.plugin) else { return Ok(false) };
-        let changes = self.changes_of(branch)?;
-        let is_test =
-            |change: &Change| plugin.is_test_file(&change.path) || plugin.decides_evidence(&change.path);
-        let sources: Vec<&Change> = changes.iter().filter(|change| plugin.is_source(&change.path)).collect();
-        let adapted = |change: &Change| is_test(change) && change.before.is_some() && change.after.is_some();
-        Ok(sources.iter().any(|change| !is_test(change)) && sources.iter().any(|change| adapted(change)))
-    }
-
-    /// Existing tests that the candidate changed or lets demand more, as its plugin tells them.
-    fn changed_tests(
-        &self,
-        state: &SessionState,
-        node: &Node,
-        branch: &Branch,
-        stage: &StageId,
-        files: &TreeFiles,
-    ) -> Result<Vec<Residual>, Halt> {
-        let Some(plugin) = self.plugin(&stage.plugin) else { return Ok(Vec::new()) };
-        let base = TreeFiles::new(self.tree_of(branch.base)?, self.sources());
-        let task = state.meta.as_ref().map_or("", |meta| meta.task.as_str());
-        let touch =
-            Touch { base: &base, candidate: files, node: &node.spec, task, authored: &state.authored };
-        let mut changed = plugin.structure(&touch);
-        base.is_whole()?;
-        changed.retain(|residual| [Class::TestChanged, Class::ExampleGrown].contains(&residual.class));
-        Ok(changed)
-    }
 }
 
-fn is_green(reading: &Reading) -> bool {
-    reading.status == Status::Measured && !reading.residuals.iter().any(Residual::counts)
+/// A tree to be measured, where its bytes are, and the tree it came from.
+#[derive(Clone, Copy)]
+pub(super) struct Laid<'a> {
+    pub tree: &'a Tree,
+    pub sources: &'a Sources,
+    pub base: Option<&'a Tree>,
 }
 
 /// A stage over a tree.
@@ -327,7 +247,7 @@ fn drifted(reading: &mut Reading, drift: Drift, is_lockfile: &dyn Fn(&RelPath) -
         .chain(drift.gone.iter().map(|path| (path, "removed")));
     for (path, what) in lost {
         let message = format!("`{path}` was {what} while the tree was measured");
-        let mut residual = Residual::error(Component::Boot, TREE_CHANGED, &reading.tool, message);
+        let mut residual = Residual::error(Component::Boot, Class::TreeChanged, &reading.tool, message);
         residual.hint = Some("tests and build scripts must not write to the project's own files".to_owned());
         reading.residuals.push(residual.in_file(Some(path.clone())));
     }
@@ -342,15 +262,11 @@ fn drifted(reading: &mut Reading, drift: Drift, is_lockfile: &dyn Fn(&RelPath) -
     }
 }
 
-/// The class of a file that a step changed or removed.
-pub(super) const TREE_CHANGED: Class = Class::TreeChanged;
-
-/// The class of a step that ran into its timeout.
-pub(super) const HUNG: Class = Class::Timeout;
-
 /// The finding that says that a tool did not come to its end by itself, or left no whole report.
 fn cut_short(reading: &Reading) -> Option<&Residual> {
-    let odd = |class: Class| matches!(class, HUNG | Class::Crash | Class::ReportMissing | Class::ToolFailed);
+    let odd = |class: Class| {
+        matches!(class, Class::Timeout | Class::Crash | Class::ReportMissing | Class::ToolFailed)
+    };
     reading.residuals.iter().find(|residual| odd(residual.class))
 }
 
@@ -364,7 +280,7 @@ fn machine_fault(plugin: &'static dyn Plugin, reading: &Reading, files: &dyn Fil
 /// whoever wrote that.
 fn writes_to_itself(plugin: &'static dyn Plugin, reading: &Reading) -> Option<String> {
     let is_code = |path: &RelPath| plugin.is_source(path) || plugin.is_manifest(path);
-    let changed = reading.residuals.iter().filter(|residual| residual.class == TREE_CHANGED);
+    let changed = reading.residuals.iter().filter(|residual| residual.class == Class::TreeChanged);
     let path = changed.filter_map(|residual| residual.file.as_ref()).find(|path| is_code(path))?;
     Some(format!("the project's own tests or build scripts write to `{path}` while they run"))
 }
@@ -373,8 +289,9 @@ fn writes_to_itself(plugin: &'static dyn Plugin, reading: &Reading) -> Option<St
 /// test is gone. One that crashes over a known list of tests is an ordinary red start.
 fn not_measured(reading: &Reading) -> Option<MissingTool> {
     let none_known = reading.tests.as_ref().is_none_or(|tests| tests.results.is_empty());
-    let ended =
-        |class: Class| class == HUNG || (none_known && matches!(class, Class::Crash | Class::ReportMissing));
+    let ended = |class: Class| {
+        class == Class::Timeout || (none_known && matches!(class, Class::Crash | Class::ReportMissing))
+    };
     let odd = reading.residuals.iter().find(|residual| ended(residual.class))?;
     Some(unrunnable(reading, &odd.message))
 }

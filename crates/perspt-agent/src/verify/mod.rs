@@ -1,9 +1,13 @@
-//! Verification: laying a branch out, measuring it stage by stage, and showing that each stage sees.
+//! Verification: laying a branch out, measuring it stage by stage, running the tests as they were over it, showing that
+//! each stage sees, and handing all of that to the judge.
 
-mod as_before;
 mod calibrate;
-mod evidence;
+mod commands;
+mod judge;
 mod lay_out;
 mod measure;
-mod mended;
+mod old_tests;
 mod structure;
+
+pub(crate) use commands::Commands;
+pub(crate) use judge::Exhibits;

@@ -1,17 +1,124 @@
-//! perspt's own look at a candidate.
+//! perspt's own look at a candidate: what it did to tests, what stands in for code, what no tool reads.
 
-use perspt_core::effect::Branch;
-use perspt_core::event::RootRef;
+use std::collections::BTreeSet;
+
+use perspt_core::effect::{Branch, TreeRef};
+use perspt_core::grade::FileKind;
+use perspt_core::inventory::{Inventory, TestId};
+use perspt_core::judge::structure_stage;
+use perspt_core::outcome::NodeEnd;
 use perspt_core::path::RelPath;
-use perspt_core::reading::{Reading, StageId, Status};
-use perspt_core::residual::{Class, Component, Residual};
+use perspt_core::reading::{Reading, Status};
+use perspt_core::residual::{Class, Component, Place, Residual};
 use perspt_core::state::{Node, SessionState};
-use perspt_lang::plugin::{Files, Touch};
+use perspt_core::tree::{Change, Tree};
+use perspt_lang::plugin::{Files, Pair, Plugin};
 
 use crate::actor::{Actor, Halt};
 use crate::files::TreeFiles;
 
 const SENSOR: &str = "structure";
+
+impl Actor {
+    pub(super) fn structure(
+        &self,
+        state: &SessionState,
+        node: Option<&Node>,
+        branch: &Branch,
+        files: &TreeFiles,
+    ) -> Result<Reading, Halt> {
+        let changes = self.changes_of(branch)?;
+        let base = TreeFiles::new(self.tree_of(branch.base)?, self.sources());
+        let mut residuals = Vec::new();
+        let mut inventory = Inventory::default();
+        if branch.tree == branch.base.id {
+            let message = "the answer changes nothing";
+            residuals.push(Residual::error(Component::Str, Class::NothingChanged, SENSOR, message));
+        }
+        for plugin in &self.parts.plugins {
+            let found = plugin.structure(&Pair { base: &base, candidate: files });
+            residuals.extend(found.residuals);
+            inventory.merge(self.of_the_user(state, *plugin, branch, found.inventory)?);
+        }
+        let mut unread = Vec::new();
+        if let Some(node) = node {
+            residuals.extend(not_made(node, &base, files));
+            residuals.extend(forbidden_patterns(node, &changes, files));
+            unread = self.unread(node, &changes);
+        }
+        base.is_whole()?;
+        files.is_whole()?;
+        Ok(Reading {
+            tree: branch.tree,
+            stage: structure_stage(),
+            tool: SENSOR.to_owned(),
+            status: Status::Measured,
+            residuals,
+            tests: None,
+            inventory: Some(inventory),
+            unread,
+            notes: vec![],
+        })
+    }
+
+    /// Tests and files that the session's own nodes have made are theirs to change: what is left is about those that
+    /// the user had.
+    fn of_the_user(
+        &self,
+        state: &SessionState,
+        plugin: &'static dyn Plugin,
+        branch: &Branch,
+        mut inventory: Inventory,
+    ) -> Result<Inventory, Halt> {
+        inventory.support.retain(|one| !state.authored.contains(&one.path));
+        inventory.evidence.retain(|one| !state.authored.contains(&one.path));
+        let first = state.found.as_ref().map(|found| found.base).filter(|first| first.id != branch.base.id);
+        let Some(first) = first.filter(|_| !inventory.changed.is_empty()) else { return Ok(inventory) };
+        let tree = TreeFiles::new(self.tree_of_the_user(state, first, branch)?, self.sources());
+        let empty = TreeFiles::new(Tree::default(), self.sources());
+        let all = plugin.structure(&Pair { base: &tree, candidate: &empty }).inventory;
+        let known: BTreeSet<TestId> = all.changed.into_iter().map(|test| test.id).collect();
+        inventory.changed.retain(|test| known.contains(&test.id));
+        Ok(inventory)
+    }
+
+    /// The tree that the session began with, and what the user changed of it since: files that differ from it now and
+    /// that no commit of the session touched last.
+    pub(super) fn tree_of_the_user(
+        &self,
+        state: &SessionState,
+        first: TreeRef,
+        branch: &Branch,
+    ) -> Result<Tree, Halt> {
+        let (mut tree, now) = (self.tree_of(first)?, self.tree_of(branch.base)?);
+        let is_ours = |path: &RelPath| {
+            let mut committed = state.nodes.values().filter(|node| node.end == Some(NodeEnd::Committed));
+            committed.any(|node| {
+                let touched = node.best.as_ref().is_some_and(|best| best.diff.touches(path));
+                touched && !node.changed_since.contains(path)
+            })
+        };
+        for change in tree.changes_to(&now).into_iter().filter(|change| !is_ours(&change.path)) {
+            match change.after {
+                Some(entry) => tree.entries.insert(change.path, entry),
+                None => tree.entries.remove(&change.path),
+            };
+        }
+        Ok(tree)
+    }
+
+    /// Changed code that no stage of the node looks at.
+    fn unread(&self, node: &Node, changes: &[Change]) -> Vec<RelPath> {
+        let looked_at = |path: &RelPath| {
+            node.roots.iter().filter(|root| path.is_within(&root.dir)).any(|root| {
+                self.plugin(&root.plugin)
+                    .is_some_and(|plugin| plugin.is_source(path) || plugin.is_manifest(path))
+            })
+        };
+        let changed = changes.iter().filter(|change| change.after.is_some()).map(|change| &change.path);
+        changed.filter(|path| FileKind::of(path) == FileKind::Code && !looked_at(path)).cloned().collect()
+    }
+}
 
 /// Files that the plan wants of a node and that are not there. One that it removed was there before.
 fn not_made(node: &Node, base: &TreeFiles, files: &TreeFiles) -> Vec<Residual> {
@@ -24,61 +131,22 @@ fn not_made(node: &Node, base: &TreeFiles, files: &TreeFiles) -> Vec<Residual> {
     missing.map(charge).collect()
 }
 
-impl Actor {
-    pub(super) fn structure(
-        &self,
-        state: &SessionState,
-        node: Option<&Node>,
-        branch: &Branch,
-        stage: &StageId,
-        files: &TreeFiles,
-    ) -> Result<Reading, Halt> {
-        let mut residuals = Vec::new();
-        if branch.tree == branch.base.id {
-            let message = "the answer changes nothing";
-            residuals.push(Residual::error(Component::Str, Class::NothingChanged, SENSOR, message));
+/// Forbidden texts of the contract in the node's files, one finding each, at their first place.
+fn forbidden_patterns(node: &Node, changes: &[Change], files: &TreeFiles) -> Vec<Residual> {
+    let mut paths: BTreeSet<&RelPath> = changes.iter().map(|change| &change.path).collect();
+    paths.extend(&node.spec.output_files);
+    let mut residuals = Vec::new();
+    for path in paths {
+        let Some(text) = files.text(path) else { continue };
+        for pattern in node.spec.contract.forbidden_patterns.iter().filter(|pattern| !pattern.is_empty()) {
+            let Some(at) = text.find(pattern.as_str()) else { continue };
+            let line = text[..at].matches('\n').count() as u32 + 1;
+            let message = format!("the contract forbids `{pattern}` in this node's files");
+            let mut residual = Residual::error(Component::Str, Class::ForbiddenPattern, SENSOR, message);
+            residual.place = Some(Place { line, column: 0 });
+            residual.symbol = Some(pattern.clone());
+            residuals.push(residual.in_file(Some(path.clone())));
         }
-        if let (Some(node), Some(plugin)) = (node, self.plugin(&stage.plugin)) {
-            let base = TreeFiles::new(self.tree_of(branch.base)?, self.sources());
-            let task = state.meta.as_ref().map_or("", |meta| meta.task.as_str());
-            let touch =
-                Touch { base: &base, candidate: files, node: &node.spec, task, authored: &state.authored };
-            residuals.extend(plugin.structure(&touch));
-            base.is_whole()?;
-            residuals.extend(not_made(node, &base, files));
-            if node.roots.first().is_some_and(|root| root.dir == stage.root && root.plugin == stage.plugin) {
-                residuals.extend(self.unseen(state, branch)?);
-            }
-        }
-        files.is_whole()?;
-        Ok(Reading {
-            tree: branch.tree,
-            stage: stage.clone(),
-            tool: SENSOR.to_owned(),
-            status: Status::Measured,
-            residuals,
-            tests: None,
-            notes: vec![],
-        })
     }
-
-    /// Code of a language that this project has no root of: no tool would look at it.
-    fn unseen(&self, state: &SessionState, branch: &Branch) -> Result<Vec<Residual>, Halt> {
-        let roots = state.found.as_ref().map_or(&[][..], |found| found.roots.as_slice());
-        let mut residuals = Vec::new();
-        for change in self.changes_of(branch)?.into_iter().filter(|change| change.after.is_some()) {
-            let languages = self.parts.plugins.iter().filter(|plugin| plugin.is_source(&change.path));
-            for plugin in languages {
-                let looked_at =
-                    |root: &RootRef| root.plugin.0 == plugin.name() && change.path.is_within(&root.dir);
-                if !roots.iter().any(looked_at) {
-                    let message =
-                        format!("there is no {} project here whose tools would look at it", plugin.name());
-                    let residual = Residual::error(Component::Str, Class::UnmeasuredFile, SENSOR, message);
-                    residuals.push(residual.in_file(Some(change.path.clone())));
-                }
-            }
-        }
-        Ok(residuals)
-    }
+    residuals
 }

@@ -1,7 +1,8 @@
-//! The pure stages: reading answers, validating plans, applying bundles, assembling context.
+//! The pure stages: reading answers, settling plans, applying bundles, assembling context.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 mod context;
 mod parse;
 mod plan;
+mod scope;
 mod support;

@@ -1,7 +1,8 @@
 //! Every answer ends in exactly one state, and nothing is guessed.
 
 use perspt_agent::parse::{Read, ReadBundle, read, read_bundle};
-use perspt_core::event::{ParseState, RetryClass};
+use perspt_core::consent::TestChange;
+use perspt_core::event::ParseState;
 use proptest::prelude::*;
 
 fn state_of(text: &str) -> ParseState {
@@ -48,13 +49,33 @@ fn a_field_stated_twice_or_unknown_is_refused() {
 }
 
 #[test]
-fn commands_are_a_wrong_target_and_not_a_malformed_answer() {
-    let answer = r#"{"artifacts":[{"operation":"delete","path":"a"}],"commands":["rm -rf /"]}"#;
-    match read_bundle(answer) {
-        ReadBundle::Rejected { state, retry, .. } => {
-            assert_eq!((state, retry), (ParseState::SemanticallyRejected, RetryClass::Retarget));
-        }
-        other => panic!("{other:?}"),
+fn commands_and_declarations_are_read_and_permit_nothing() {
+    let answer = r#"{"artifacts":[],"commands":["rm -rf /"],"leaves_red":["test_old"],
+        "changes_tests":[{"path":"tests/a.py","test":"test_a"},{"path":"tests/b.py","change":"remove","why":"gone"}]}"#;
+    let ReadBundle::Bundle(bundle, state) = read_bundle(answer) else { panic!("{:?}", read_bundle(answer)) };
+    assert_eq!(state, ParseState::StructuredOk);
+    assert_eq!(
+        (bundle.commands, bundle.leaves_red),
+        (vec!["rm -rf /".to_owned()], vec!["test_old".to_owned()])
+    );
+    let declared = bundle.changes_tests.iter().map(|one| (one.subject(), one.change));
+    let wanted = [("tests/a.py::test_a", TestChange::Update), ("tests/b.py", TestChange::Remove)];
+    assert!(declared.eq(wanted.map(|(subject, change)| (subject.to_owned(), change))));
+}
+
+#[test]
+fn ten_commands_and_forty_declarations_are_the_most() {
+    let of = |field: &str, entry: &str, count: usize| {
+        let entries = vec![entry; count].join(",");
+        state_of(&format!(
+            "{{\"artifacts\":[{{\"operation\":\"delete\",\"path\":\"a\"}}],\"{field}\":[{entries}]}}"
+        ))
+    };
+    for (field, entry, most) in
+        [("commands", "\"x\"", 10), ("leaves_red", "\"x\"", 40), ("changes_tests", "{\"path\":\"t.py\"}", 40)]
+    {
+        assert_eq!(of(field, entry, most), ParseState::StructuredOk, "{field}");
+        assert_eq!(of(field, entry, most + 1), ParseState::SchemaInvalid, "{field}");
     }
 }
 

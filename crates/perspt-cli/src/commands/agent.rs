@@ -6,7 +6,9 @@ use std::path::Path;
 use perspt_agent::AgentError;
 use perspt_agent::open::begin;
 use perspt_agent::ports::{Clock, SystemClock};
+use perspt_core::consent::Grant;
 use perspt_core::event::{Approval, SessionStarted};
+use perspt_core::reading::PluginName;
 use perspt_model::shown_url;
 use perspt_store::Home;
 use perspt_store::publish::pending;
@@ -40,8 +42,44 @@ pub fn run(args: &AgentArgs) -> Result<u8, Failure> {
     let approval = approval(args.run.yes)?;
     let home = wire::open_home(&config)?;
     let workspace = wire::workspace(args.workspace.as_deref(), &home)?;
-    let model = config.model()?;
-    start(&home, &config, &workspace, task, model, approval, args.run.json)
+    let lang = args.lang.as_deref().map(language).transpose()?;
+    let wish =
+        Wish { task, model: config.model()?, approval, allow: allowed(&config, &args.run.allow)?, lang };
+    start(&home, &config, &workspace, wish, args.run.json)
+}
+
+/// What the user permits: by the configuration, then by flags.
+pub fn allowed(config: &Config, flags: &[Grant]) -> Result<Vec<Grant>, Failure> {
+    let mut grants = config.allow()?;
+    grants.extend(flags.iter().cloned());
+    Ok(grants)
+}
+
+/// A language by its name.
+fn language(name: &str) -> Result<PluginName, Failure> {
+    let known = perspt_lang::plugins().iter().map(|plugin| plugin.name());
+    match known.clone().find(|known| known.eq_ignore_ascii_case(name)) {
+        Some(known) => Ok(PluginName(known.to_owned())),
+        None => Err(Failure::usage(
+            "the language is not known",
+            format!("`{name}` is none of {}", known.collect::<Vec<_>>().join(", ")),
+            "name one of them, or leave `--lang` out",
+        )),
+    }
+}
+
+/// What a session is begun with.
+pub struct Wish<'a> {
+    /// The task.
+    pub task: &'a str,
+    /// The model.
+    pub model: &'a str,
+    /// Who approves.
+    pub approval: Approval,
+    /// What is permitted from the start.
+    pub allow: Vec<Grant>,
+    /// The language of a new project.
+    pub lang: Option<PluginName>,
 }
 
 /// Who approves; without a terminal and without `--yes` nobody can.
@@ -64,11 +102,10 @@ pub fn start(
     home: &Home,
     config: &Config,
     workspace: &Path,
-    task: &str,
-    model: &str,
-    approval: Approval,
+    wish: Wish<'_>,
     json: bool,
 ) -> Result<u8, Failure> {
+    let Wish { task, model, approval, allow, lang } = wish;
     let started = SessionStarted {
         session: wire::new_session_id(),
         workspace: workspace.to_string_lossy().into_owned(),
@@ -76,6 +113,8 @@ pub fn start(
         model: model.to_owned(),
         base_url: config.base_url()?.map(shown_url),
         approval,
+        allow,
+        lang,
         settings: config.settings()?,
         program: format!("perspt {}", env!("CARGO_PKG_VERSION")),
     };

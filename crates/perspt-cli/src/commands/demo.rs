@@ -30,8 +30,9 @@ pub fn run(args: &DemoArgs) -> Result<u8, Failure> {
     }
     let task = demo::task(language);
     out::line(&format!("$ perspt agent -y {}", out::value(task)));
-    let code =
-        agent::start(&home, &config, &workspace, task, &format!("demo:{language}"), Approval::Policy, false)?;
+    let model = format!("demo:{language}");
+    let wish = agent::Wish { task, model: &model, approval: Approval::Policy, allow: vec![], lang: None };
+    let code = agent::start(&home, &config, &workspace, wish, false)?;
     out::line("");
     if code == 0 {
         closing(language, &workspace.to_string_lossy());

@@ -85,6 +85,7 @@ impl Story {
             Event::NodeClosed { node, end } if *node == self.node => match end {
                 Closed::Escalated { certificate } => self.given_up(certificate),
                 Closed::Blocked { by } => self.lines.push(format!("blocked    by {by}")),
+                Closed::Rejected => self.lines.push("rejected   by you".to_owned()),
             },
             _ => {}
         }
@@ -108,11 +109,12 @@ impl Story {
 
     fn committed(&mut self, commit: &Commit) {
         self.lines.push(format!(
-            "commit     {} merkle={} retries={} tests_changed={} model={}",
+            "commit     {} merkle={} retries={} evidence={}{} model={}",
             commit.id().short(),
             commit.merkle.short(),
             commit.retries,
-            commit.tests_changed,
+            commit.grade.as_str(),
+            crate::view::consents_field(&commit.consents),
             out::value(&commit.model)
         ));
         self.lines.extend(commit.artifacts.iter().map(file));

@@ -60,6 +60,7 @@ pub fn run(args: &ResumeArgs) -> Result<u8, Failure> {
         base_url: config.base_url()?.map(shown_url),
         approval: args.run.yes.then_some(Approval::Policy),
         limits: (limits != meta.settings.limits).then_some(limits),
+        allow: args.run.allow.clone(),
     };
     show_escalations(&before);
     let mut shown = Shown::new(args.run.json);

@@ -1,8 +1,9 @@
 //! `perspt status`: what a session is doing, from its log alone.
 
+use perspt_core::consent::Need;
 use perspt_core::ids::SessionId;
 use perspt_core::outcome::NodeEnd;
-use perspt_core::state::{Node, SessionState};
+use perspt_core::state::{Node, SessionState, Work};
 use perspt_store::Home;
 use serde_json::json;
 
@@ -10,7 +11,7 @@ use crate::args::StatusArgs;
 use crate::config::Config;
 use crate::fail::Failure;
 use crate::pick::{Which, pick, read_session, state_of};
-use crate::view::{energy_words, kept_place, session_word};
+use crate::view::{energy_words, kept_place, need_words, session_word};
 use crate::{out, wire};
 
 /// Runs it.
@@ -102,6 +103,9 @@ fn show(id: &SessionId, state: &SessionState, running: bool) {
     for (path, place) in &state.kept {
         out::line(&format!("kept       your bytes of {path} are in {}", kept_place(id, place)));
     }
+    for grant in &state.consents.grants {
+        out::line(&format!("allowed    {} (by {})", out::plain(&grant.to_string()), grant.by.as_str()));
+    }
     if let Some(trouble) = state.end.as_ref().and_then(|end| end.trouble.as_ref()) {
         out::line(&format!("stopped    {}: {}", out::plain(&trouble.what), out::plain(&trouble.why)));
         out::line(&format!("do         {}", out::plain(&trouble.todo)));
@@ -118,7 +122,7 @@ fn node_word(state: &SessionState, node: &Node) -> &'static str {
 }
 
 fn show_node(state: &SessionState, node: &Node) {
-    let energy = node.best.as_ref().and_then(|best| best.energy.as_ref());
+    let energy = node.best.as_ref().and_then(|best| best.energy());
     let energy = energy.map_or("not measured".to_owned(), energy_words);
     out::line(&format!(
         "node       {:<20} {:<11} attempts {} corrections {} {energy}",
@@ -131,8 +135,19 @@ fn show_node(state: &SessionState, node: &Node) {
         let paths: Vec<&str> = node.changed_since.iter().map(|path| path.as_str()).collect();
         out::line(&format!("           changed by you since: {}", paths.join(", ")));
     }
+    for need in needs_of(node) {
+        out::line(&format!("           waits for {}", out::plain(&need_words(need))));
+    }
     if let Some(failure) = &node.failure {
         out::line(&format!("           {}: {}", failure.class.as_str(), out::plain(&failure.reason)));
+    }
+}
+
+/// The consents that a node waits for.
+fn needs_of(node: &Node) -> &[Need] {
+    match &node.work {
+        Work::Waiting(wait) => &wait.needs,
+        _ => &[],
     }
 }
 
@@ -149,11 +164,13 @@ fn as_json(id: &SessionId, state: &SessionState, running: bool) -> serde_json::V
                 "goal": node.spec.goal,
                 "attempts": node.attempts,
                 "corrections": node.corrections,
-                "energy": node.best.as_ref().and_then(|best| best.energy.clone()),
+                "energy": node.best.as_ref().and_then(|best| best.energy()),
                 "retry_class": node.failure.as_ref().map(|failure| failure.class),
                 "reason": node.failure.as_ref().map(|failure| &failure.reason),
                 "merkle": node.merkle,
                 "changed_since": node.changed_since,
+                "waits_for": needs_of(node),
+                "evidence": node.best.as_ref().and_then(|best| best.judgement.as_ref()).map(|one| one.grade),
             })
         })
         .collect();
@@ -166,6 +183,7 @@ fn as_json(id: &SessionId, state: &SessionState, running: bool) -> serde_json::V
         "model": state.meta.as_ref().map(|meta| &meta.model),
         "sensors": state.probed,
         "nodes": nodes,
+        "allowed": state.consents.grants,
         "head": state.head.map(|head| head.id),
         "budget": { "used": state.account.used, "limits": state.settings().limits, "active_ms": state.active_ms() },
         "trouble": state.end.as_ref().and_then(|end| end.trouble.clone()),

@@ -2,16 +2,18 @@
 
 use perspt_agent::ports::View;
 use perspt_core::effect::{Effect, Intent};
-use perspt_core::event::{AskNext, Calibration, Certificate, Closed, Ended, Event};
+use perspt_core::event::{AskNext, Calibration, Certificate, Closed, Ended, Event, Verdict};
 use perspt_core::ids::{EffectId, Millis, NodeId};
 use perspt_core::outcome::EndReason;
-use perspt_core::state::{InFlight, SessionState};
+use perspt_core::state::{InFlight, SessionState, Work};
 use perspt_store::Stamp;
 
 use super::plan::{PlanShown, mode, plan_lines};
-use super::readings::{Inherited, already_failing, look};
+use super::readings::{already_failing, look};
 use super::summary::summary;
-use super::text::{diff_fields, energy_fields, kept_place, plugins, verdict_field};
+use super::text::{
+    consents_field, diff_fields, energy_fields, kept_place, plugins, verdict_field, why_words,
+};
 use crate::out::{self, plain, value};
 
 /// The lines.
@@ -19,8 +21,6 @@ use crate::out::{self, plain, value};
 pub struct Lines {
     /// The last effect that was begun, for words about its end.
     begun: Option<(EffectId, InFlight)>,
-    /// What the candidate at hand has inherited, which its judgement does not say.
-    inherited: Inherited,
     plan: PlanShown,
     progress: bool,
 }
@@ -64,26 +64,25 @@ impl View for Lines {
             }
             Event::EffectEnded { id, outcome } => {
                 let effect = self.begun.take().filter(|(begun, _)| begun == id).map(|(_, begun)| begun);
-                if let Ended::Measured { reading, .. } = outcome {
-                    self.inherited.note(reading);
-                }
                 ended(effect.as_ref(), outcome, at, state);
             }
             Event::NodeProposed { .. } => {}
             Event::PlanAdopted { .. } => plan_lines(state, out::line),
-            Event::AttemptJudged { stages, tree, energy, threshold, .. } => {
+            Event::AttemptJudged { node, stages, energy, threshold, verdict, .. } => {
                 let roots =
                     stages.iter().map(|stage| &stage.stage.root).collect::<std::collections::BTreeSet<_>>();
-                let fields: Vec<String> = stages
-                    .iter()
-                    .map(|stage| verdict_field(stage, self.inherited.of(stage, *tree), roots.len() > 1))
-                    .collect();
+                let fields: Vec<String> =
+                    stages.iter().map(|stage| verdict_field(stage, roots.len() > 2)).collect();
                 out::line(&format!("VERIFY {}", fields.join(" ")));
                 out::line(&format!("ENERGY {}", energy_fields(energy, stages, *threshold)));
+                if *verdict == Verdict::Waits {
+                    wait_lines(node, state);
+                }
             }
             Event::NodeClosed { node, end } => match end {
                 Closed::Escalated { certificate } => escalate_lines(node, certificate),
                 Closed::Blocked { by } => out::line(&format!("BLOCKED node={node} by={by}")),
+                Closed::Rejected => out::line(&format!("REJECTED node={node} by=you")),
             },
             Event::PauseAsked => out::note("pausing: what runs is finished first; Ctrl-C again aborts"),
             Event::AbortAsked { by } => out::line(&format!("ABORT by={}", value(by))),
@@ -108,6 +107,8 @@ impl Lines {
                 perspt_core::reading::StageKind::Syntax => "checking the syntax",
                 perspt_core::reading::StageKind::Structure => "looking at what changed",
             },
+            Effect::RunOldTests { .. } => "running the tests as they were over the new code",
+            Effect::Judge { .. } => "judging",
             Effect::Calibrate { .. } => "planting an error to see whether the tools see it",
             Effect::Assemble { .. } => "gathering context",
             Effect::Ask { .. } => "asking the model",
@@ -216,23 +217,42 @@ fn ended(begun: Option<&InFlight>, outcome: &Ended, at: Millis, state: &SessionS
             };
             out::line(&format!("MODEL error={class} next={next} what={}", value(what)));
         }
+        Ended::Measured { reading, .. } if is_old_tests(begun) => {
+            let tests = reading.tests.unwrap_or_default();
+            out::line(&format!("OLD-TESTS passed={} failed={}", tests.passed, tests.failed));
+        }
+        Ended::BundleParsed { widened, skipped, .. } => {
+            let node = node.map(NodeId::as_str).unwrap_or_default();
+            if !widened.is_empty() {
+                let paths: Vec<&str> = widened.iter().map(|path| path.as_str()).collect();
+                out::line(&format!("SCOPE node={node} widened={}", value(&paths.join(","))));
+            }
+            for command in skipped {
+                out::line(&format!("COMMAND skipped={} why=measured-anyway", value(command)));
+            }
+            if let Some(node) = begun.and_then(|begun| begun.key.node.as_ref()) {
+                wait_lines(node, state);
+            }
+        }
+        Ended::LayoutRefused { .. } => {}
+        Ended::PlanParsed { proposed: Some(_), settled, .. } => {
+            settled.iter().for_each(|line| out::line(&format!("PLAN put-right={}", value(line))));
+        }
         Ended::PlanParsed { proposed: None, diagnostics, .. } => {
             let reason = diagnostics.first().map_or("the plan cannot be used", String::as_str);
             out::line(&format!("RETRY class=plan reason={}", value(reason)));
         }
         Ended::LaidOut { diff, .. } => out::line(&format!("DIFF {}", diff_fields(diff))),
         Ended::Published { commit, .. } => {
-            let tests = if commit.tests_changed > 0 {
-                format!(" tests_changed={}", commit.tests_changed)
-            } else {
-                String::new()
-            };
             out::line(&format!(
-                "COMMIT node={} merkle={}{tests} ledger={}",
+                "COMMIT node={} merkle={} evidence={}{} ledger={}",
                 commit.node,
                 commit.merkle.short(),
+                commit.grade.as_str(),
+                consents_field(&commit.consents),
                 commit.id().short()
             ));
+            commit.below.iter().for_each(|line| out::note(&format!("note: {}", plain(line))));
         }
         Ended::BaseMoved { changed, .. } => {
             let paths: Vec<&str> = changed.iter().map(|path| path.as_str()).take(8).collect();
@@ -243,12 +263,32 @@ fn ended(begun: Option<&InFlight>, outcome: &Ended, at: Millis, state: &SessionS
         | Ended::Assembled { .. }
         | Ended::Answered { .. }
         | Ended::Fetched { .. }
-        | Ended::PlanParsed { .. }
-        | Ended::BundleParsed { .. }
+        | Ended::Judged { .. }
         | Ended::Unworkable { .. }
         | Ended::Broke { .. }
         | Ended::Lost
         | Ended::Cancelled => {}
+    }
+}
+
+fn is_old_tests(begun: Option<&InFlight>) -> bool {
+    begun.is_some_and(|begun| matches!(begun.effect, Effect::RunOldTests { .. }))
+}
+
+/// What a node waits for, and the words that let it go on.
+fn wait_lines(node: &NodeId, state: &SessionState) {
+    let Some(Work::Waiting(wait)) = state.nodes.get(node).map(|node| &node.work) else { return };
+    for need in &wait.needs {
+        out::line(&format!(
+            "WAIT node={node} consent={} why={}",
+            value(&format!("{}:{}", need.kind, need.subject)),
+            value(&why_words(need))
+        ));
+        need.notes.iter().for_each(|note| out::note(&format!("  {}", plain(note))));
+    }
+    let more = (wait.count as usize).saturating_sub(wait.needs.len());
+    if more > 0 {
+        out::note(&format!("  (and {more} more)"));
     }
 }
 

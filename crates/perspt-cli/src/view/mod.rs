@@ -9,4 +9,4 @@ mod text;
 
 pub use json::{Json, record_line};
 pub use lines::Lines;
-pub use text::{energy_words, kept_place, session_word, slug};
+pub use text::{consents_field, energy_words, kept_place, need_words, session_word, slug};

@@ -1,9 +1,8 @@
 //! The plan, as a person sees it before being asked about it.
 
-use perspt_core::effect::Effect;
+use perspt_core::effect::{Effect, Question};
 use perspt_core::event::{Event, RepoMode};
 use perspt_core::ids::NodeId;
-use perspt_core::plan::OpenScope;
 use perspt_core::state::SessionState;
 
 use super::text::{plugins, slug};
@@ -22,7 +21,7 @@ impl PlanShown {
                 self.0 = true;
                 false
             }
-            Event::EffectStarted { effect: Effect::Question { .. }, .. } => {
+            Event::EffectStarted { effect: Effect::Question { question: Question::Plan { .. } }, .. } => {
                 !std::mem::replace(&mut self.0, true)
             }
             _ => false,
@@ -45,11 +44,8 @@ pub fn plan_lines(state: &SessionState, print: fn(&str)) {
         let Some(node) = state.nodes.get(id) else { continue };
         let listed: Vec<&str> =
             node.spec.output_files.iter().chain(&node.spec.modifies).map(|path| path.as_str()).collect();
-        let files = match node.spec.scope {
-            OpenScope::Listed => listed.join(","),
-            OpenScope::Sources => format!("sources,{}", listed.join(",")),
-            OpenScope::NewTests => "new-tests".to_owned(),
-        };
+        let open = if node.spec.scope.is_open() { "open," } else { "" };
+        let files = format!("{open}{}", listed.join(","));
         let after: Vec<&str> = node.spec.dependencies.iter().map(NodeId::as_str).collect();
         let after = if after.is_empty() { String::new() } else { format!(" after={}", after.join(",")) };
         let number = index + 1;
@@ -59,6 +55,17 @@ pub fn plan_lines(state: &SessionState, print: fn(&str)) {
             value(files.trim_end_matches(',')),
             value(&node.spec.goal)
         ));
+        for declared in &node.spec.changes_tests {
+            print(&format!(
+                "PLAN node[{number}]={id} changes_tests={} change={} why={}",
+                value(&declared.subject()),
+                slug(&declared.change),
+                value(&declared.why)
+            ));
+        }
+        if !node.spec.leaves_red.is_empty() {
+            print(&format!("PLAN node[{number}]={id} leaves_red={}", value(&node.spec.leaves_red.join(","))));
+        }
     }
 }
 

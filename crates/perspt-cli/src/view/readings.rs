@@ -2,39 +2,14 @@
 
 use perspt_core::effect::{Effect, Intent};
 use perspt_core::energy::ReadingSummary;
-use perspt_core::event::StageVerdict;
-use perspt_core::ids::{NodeId, TreeId};
-use perspt_core::reading::{StageId, StageKind, Status};
+use perspt_core::ids::NodeId;
+use perspt_core::reading::{StageKind, Status};
 use perspt_core::state::SessionState;
 
 use crate::out::{self, plain, value};
 
 /// Findings that are shown of the last look.
 const FINAL_LINES: usize = 3;
-
-/// How many findings each reading of the candidate at hand has inherited. A judgement does not carry it, so it is
-/// known only where this process took the reading.
-#[derive(Default)]
-pub struct Inherited {
-    tree: Option<TreeId>,
-    counts: Vec<(StageId, u32)>,
-}
-
-impl Inherited {
-    /// One reading was taken.
-    pub fn note(&mut self, reading: &ReadingSummary) {
-        if self.tree != Some(reading.tree) {
-            *self = Inherited { tree: Some(reading.tree), counts: Vec::new() };
-        }
-        self.counts.push((reading.stage.clone(), reading.inherited));
-    }
-
-    /// How many a judged stage has inherited.
-    pub fn of(&self, stage: &StageVerdict, tree: TreeId) -> u32 {
-        let seen = self.counts.iter().rev().find(|(id, _)| *id == stage.stage && self.tree == Some(tree));
-        seen.map_or(0, |(_, count)| *count)
-    }
-}
 
 /// The line of a look at the whole tree. The tests of a baseline are run twice; the second is shown where it
 /// differs.
@@ -109,7 +84,7 @@ pub fn already_failing(node: Option<&NodeId>, effect: &Effect, state: &SessionSt
         && first.into_iter().any(|one| failing(one) || collected_nothing(one))
     {
         out::note(
-            "note: tests fail already; those in the package of a node's own files must be mended by it for it to land",
+            "note: tests fail already; a node that works beside them mends them, or leaves them red with your consent",
         );
     }
 }

@@ -1,6 +1,6 @@
 //! The last line of a session.
 
-use perspt_core::outcome::{EndReason, NodeEnd};
+use perspt_core::outcome::NodeEnd;
 use perspt_core::state::SessionState;
 
 use super::text::plugins;
@@ -13,7 +13,7 @@ pub fn summary(state: &SessionState) {
     let done = ends.iter().filter(|end| **end == NodeEnd::Committed).count();
     let session = state.meta.as_ref().map(|meta| meta.session.to_string()).unwrap_or_default();
     let next = match (end.reason.is_resumable(), done) {
-        (true, _) => format!("perspt resume {session}"),
+        (true, _) => format!("perspt resume {session}{}", allow_flags(state)),
         (false, 0) => format!("perspt status {session}"),
         (false, _) => "perspt ledger --recent".to_owned(),
     };
@@ -31,9 +31,6 @@ pub fn summary(state: &SessionState) {
         .collect();
     let open =
         if open.is_empty() { String::new() } else { format!(" unfinished={}", value(&open.join(","))) };
-    let owed: Vec<&str> = end.owed.iter().map(|path| path.as_str()).collect();
-    let owed =
-        if owed.is_empty() { String::new() } else { format!(" evidence_owed={}", value(&owed.join(","))) };
     let committed = || {
         state
             .nodes
@@ -41,7 +38,12 @@ pub fn summary(state: &SessionState) {
             .filter(|node| node.end == Some(NodeEnd::Committed))
             .filter_map(|node| node.best.as_ref())
     };
-    let tests = number("tests_changed", committed().map(|best| best.diff.tests_changed).sum());
+    let judged = || committed().filter_map(|best| best.judgement.as_ref());
+    let tests = number("tests_changed", judged().map(|judgement| judgement.tests_changed).sum());
+    let grade = judged().map(|judgement| judgement.grade).max();
+    let grade = grade.map(|grade| format!(" evidence={}", grade.as_str())).unwrap_or_default();
+    let below: Vec<&String> = judged().flat_map(|judgement| &judgement.below).collect();
+    let below = below.first().map(|line| format!(" below_tests={}", value(line))).unwrap_or_default();
     let since: Vec<&str> = state
         .nodes
         .values()
@@ -50,16 +52,9 @@ pub fn summary(state: &SessionState) {
         .collect();
     let since =
         if since.is_empty() { String::new() } else { format!(" changed_by_you={}", value(&since.join(","))) };
-    // The head's readings are the final look; before all nodes are closed there is none.
-    let last = state.baseline.readings.values().filter_map(|readings| readings.last());
-    let inherited = if end.reason == EndReason::NodesClosed {
-        number("inherited", last.map(|reading| reading.inherited).sum())
-    } else {
-        String::new()
-    };
     let used = &state.account.used;
     out::line(&format!(
-        "SUMMARY completed={done}/{} status={}{open}{owed}{since}{tests}{inherited} active_plugins={} calls={} tokens={} next={}",
+        "SUMMARY completed={done}/{} status={}{grade}{below}{open}{since}{tests} active_plugins={} calls={} tokens={} next={}",
         ends.len(),
         super::session_word(state, false),
         plugins(state),
@@ -67,6 +62,12 @@ pub fn summary(state: &SessionState) {
         used.tokens,
         value(&next)
     ));
+}
+
+/// The flags that cover what waits.
+fn allow_flags(state: &SessionState) -> String {
+    let flags = state.waiting_flags();
+    flags.iter().map(|flag| format!(" --allow {flag}")).collect()
 }
 
 /// A field that is left out where there is nothing to say.

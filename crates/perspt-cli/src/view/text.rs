@@ -1,7 +1,10 @@
 //! Words that several views share.
 
+use std::collections::BTreeMap;
+
+use perspt_core::consent::{ConsentKind, Need};
 use perspt_core::energy::Energy;
-use perspt_core::event::{DiffNote, KeptPlace, StageResult, StageVerdict};
+use perspt_core::event::{Consented, DiffNote, KeptPlace, StageResult, StageVerdict};
 use perspt_core::ids::SessionId;
 use perspt_core::path::RelPath;
 use perspt_core::reading::StageKind;
@@ -44,7 +47,7 @@ pub fn energy_words(energy: &Energy) -> String {
 }
 
 /// One stage of a VERIFY line.
-pub fn verdict_field(stage: &StageVerdict, inherited: u32, with_root: bool) -> String {
+pub fn verdict_field(stage: &StageVerdict, with_root: bool) -> String {
     let root = if with_root { format!("{}:", stage.stage.root) } else { String::new() };
     let name = format!("{root}{}", stage.tool.replace(' ', "-"));
     let mut counts = Vec::new();
@@ -52,7 +55,7 @@ pub fn verdict_field(stage: &StageVerdict, inherited: u32, with_root: bool) -> S
         counts.extend([format!("{}-passed", tests.passed), format!("{}-failed", tests.failed)]);
         counts.extend((tests.skipped > 0).then(|| format!("{}-skipped", tests.skipped)));
     }
-    counts.extend((inherited > 0).then(|| format!("{inherited}-inherited")));
+    counts.extend((stage.inherited > 0).then(|| format!("{}-inherited", stage.inherited)));
     let counts = if counts.is_empty() { String::new() } else { format!("({})", counts.join(",")) };
     let result = match stage.result {
         StageResult::Pass => "pass".to_owned(),
@@ -80,9 +83,6 @@ pub fn diff_fields(diff: &DiffNote) -> String {
     if !moved.is_empty() {
         fields.push(format!("move={}", value(&moved.join(","))));
     }
-    if diff.tests_changed > 0 {
-        fields.push(format!("tests_changed={}", diff.tests_changed));
-    }
     if fields.is_empty() { "nothing".to_owned() } else { fields.join(" ") }
 }
 
@@ -96,8 +96,9 @@ pub fn kept_place(session: &SessionId, place: &KeptPlace) -> String {
 
 /// The plugins of a session.
 pub fn plugins(state: &SessionState) -> String {
+    let found = state.found.iter().flat_map(|found| &found.roots);
     let mut names: Vec<String> =
-        state.found.iter().flat_map(|found| &found.roots).map(|root| root.plugin.to_string()).collect();
+        found.chain(&state.planned_roots).map(|root| root.plugin.to_string()).collect();
     names.dedup();
     if names.is_empty() { "none".to_owned() } else { names.join(",") }
 }
@@ -113,6 +114,28 @@ pub fn session_word(state: &SessionState, running: bool) -> &'static str {
         (None, true) => "running",
         (None, false) => "interrupted",
     }
+}
+
+/// What a need is about, on one line.
+pub fn need_words(need: &Need) -> String {
+    format!("{}:{} {}", need.kind, need.subject, why_words(need))
+}
+
+/// Why a consent is needed, with what is weaker.
+pub fn why_words(need: &Need) -> String {
+    let weaker =
+        if need.weaker.is_empty() { String::new() } else { format!(" ({})", need.weaker.join("; ")) };
+    format!("{}{weaker}", need.why)
+}
+
+/// The consents of a commit, by kind with how many.
+pub fn consents_field(consents: &[Consented]) -> String {
+    let mut counts: BTreeMap<ConsentKind, usize> = BTreeMap::new();
+    for consented in consents {
+        *counts.entry(consented.need.kind).or_default() += 1;
+    }
+    let shown: Vec<String> = counts.iter().map(|(kind, count)| format!("{kind}:{count}")).collect();
+    if shown.is_empty() { String::new() } else { format!(" consents={}", shown.join(",")) }
 }
 
 /// The name an enum's value has in the log.

@@ -8,7 +8,7 @@ use rustix::process::Signal;
 
 use crate::support::{Language, World, planned, solution};
 
-const L: Language = Language::Python;
+const L: Language = Language::Prose;
 
 /// A world whose node's answer waits at a gate, and is there at once the second time.
 fn held() -> (World, Gate) {
@@ -244,7 +244,7 @@ fn a_lock_that_a_dead_sessions_last_child_still_holds_is_waited_for() {
 
 #[test]
 fn a_session_killed_while_tests_run_leaves_no_process_and_is_finished_by_resume() {
-    let world = World::of(L);
+    let world = World::python();
     let mark = world.base().join("started");
     let slow = format!(
         "import pathlib\nimport time\nimport os\n\nfrom calc import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n\n\ndef test_slow():\n    if not pathlib.Path({:?}).exists():\n        return\n    open(os.environ['TMPDIR'] + '/perspt-slow-mark', 'w').close()\n    time.sleep(600)\n",
@@ -252,7 +252,7 @@ fn a_session_killed_while_tests_run_leaves_no_process_and_is_finished_by_resume(
     );
     world.write("tests/test_calc.py", &slow);
     world.git();
-    let world = world.serve(planned(L, |_| solution(L)));
+    let world = world.serve(planned(Language::Python, |_| solution(Language::Python)));
     std::fs::write(&mark, "").unwrap();
     let running = world.spawn(&["agent", "-y", "add a mul function"]);
     let slot = wait_for_file(&world.home().join("slots"), "perspt-slow-mark");
@@ -296,7 +296,7 @@ pub fn at_a_terminal(world: &World, words: &str) -> crate::support::Ran {
 }
 
 /// Runs the binary at a terminal of its own; types `early` as soon as it shows anything and `words` once it asks.
-fn typing(world: &World, command: &[&str], early: &str, words: &str) -> crate::support::Ran {
+pub fn typing(world: &World, command: &[&str], early: &str, words: &str) -> crate::support::Ran {
     let inner = world.command(command);
     let mut python = std::process::Command::new("python3");
     python.args(["-c", include_str!("pty.py"), words, early]).arg(inner.get_program()).args(inner.get_args());
@@ -336,7 +336,7 @@ fn a_resume_that_asks_shows_the_plan_first() {
         at_a_terminal(&world, "\x03").expect(130);
         let command: Vec<&str> = ["resume"].into_iter().chain(flag).collect();
         let ran = typing(&world, &command, "", "n\n").expect(7);
-        let plan = ran.out.find("PLAN node[1]=mul type=unit_test files=calc/__init__.py,tests/test_mul.py");
+        let plan = ran.out.find("PLAN node[1]=mul type=unit_test files=notes.md,more.md");
         let question = ran.out.find("Work on this plan?");
         assert!(plan.is_some() && plan < question, "{}", ran.out);
         assert_eq!(ran.out.matches("PLAN node[1]").count(), 1, "{}", ran.out);

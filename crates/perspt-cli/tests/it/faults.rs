@@ -7,7 +7,8 @@ use perspt_testkit::server::Reply;
 
 use crate::support::{Language, Ran, World, bundle, planned, solution, write};
 
-const L: Language = Language::Python;
+const L: Language = Language::Prose;
+const P: Language = Language::Python;
 
 /// Runs the binary with the home mounted as told. `None` where this machine gives no mount namespace.
 fn mounted(world: &World, mount: &str, words: &str) -> Option<Ran> {
@@ -69,7 +70,7 @@ fn a_workspace_that_cannot_be_written_is_refused_before_anything_is_asked() {
 fn a_full_disk_ends_with_1_and_the_tree_is_whole() {
     let world = World::of(L).serve(planned(L, |_| solution(L)));
     let before = world.files();
-    let mount = format!("mount -t tmpfs -o size=96k tmpfs {}", world.home().display());
+    let mount = format!("mount -t tmpfs -o size=32k tmpfs {}", world.home().display());
     let Some(ran) = mounted(&world, &mount, "agent -y 'add a mul function'") else { return };
     ran.expect(1).warns("why:").warns("do:");
     assert_eq!(world.files(), before);
@@ -78,8 +79,8 @@ fn a_full_disk_ends_with_1_and_the_tree_is_whole() {
 #[test]
 fn a_disk_that_is_full_while_tests_run_is_the_machines_fault_and_not_the_models() {
     let greedy = "import os\n\nfrom calc import mul\n\n\ndef test_mul():\n    with open(os.environ['TMPDIR'] + '/big', 'wb') as big:\n        while True:\n            big.write(b'x' * 65536)\n            big.flush()\n";
-    let world = World::of(L).serve(planned(L, move |_| {
-        bundle(&[write(L.lib(), &L.lib_with("a * b")), write(L.new_test(), greedy)])
+    let world = World::of(P).serve(planned(P, move |_| {
+        bundle(&[write(P.lib(), &P.lib_with("a * b")), write(P.new_test(), greedy)])
     }));
     let before = world.files();
     let mount = format!("mount -t tmpfs -o size=16m tmpfs {}", world.home().display());
@@ -92,8 +93,8 @@ fn a_disk_that_is_full_while_tests_run_is_the_machines_fault_and_not_the_models(
 #[test]
 fn a_command_that_finds_the_disk_full_and_tidies_up_is_the_machines_fault_too() {
     let tidy = "import os\n\nfrom calc import mul\n\n\ndef test_mul():\n    path = os.environ['TMPDIR'] + '/big'\n    try:\n        with open(path, 'wb') as big:\n            while True:\n                big.write(b'x' * 65536)\n                big.flush()\n    finally:\n        os.remove(path)\n";
-    let world = World::of(L).serve(planned(L, move |_| {
-        bundle(&[write(L.lib(), &L.lib_with("a * b")), write(L.new_test(), tidy)])
+    let world = World::of(P).serve(planned(P, move |_| {
+        bundle(&[write(P.lib(), &P.lib_with("a * b")), write(P.new_test(), tidy)])
     }));
     let before = world.files();
     let mount = format!("mount -t tmpfs -o size=16m tmpfs {}", world.home().display());

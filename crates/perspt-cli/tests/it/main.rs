@@ -3,13 +3,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 mod commands;
+mod consents;
 mod control;
 mod demo;
 mod faults;
 mod honesty;
 mod lines;
 mod odd;
-mod outvoted;
 mod provider;
 mod road;
 mod support;

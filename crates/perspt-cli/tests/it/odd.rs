@@ -36,20 +36,6 @@ const RIGHT: &str = "def add(a, b):\n    return a + b\n";
 const TEST: &str = "from calc import add\n\n\ndef test_add():\n    assert add(2, 2) == 4\n";
 
 #[test]
-fn a_python_project_without_tests_gets_code_then_tests_by_the_fallback_graph() {
-    let world = wrong_add(&[]).serve(|ask: &Ask| {
-        let node = ask.tag().map(|tag| tag.node.clone()).unwrap_or_default();
-        match (intent(ask).starts_with("architect"), node.contains("test")) {
-            (true, _) => Reply::text("I would rather talk about it."),
-            (false, false) => bundle(&[write("calc.py", RIGHT)]),
-            (false, true) => bundle(&[write("tests/test_calc.py", TEST)]),
-        }
-    });
-    world.agent("fix add").expect(0).says("source=fallback").says("CALIBRATE stage=test result=sees");
-    assert!(world.green_elsewhere(Language::Python));
-}
-
-#[test]
 fn tests_that_reach_nothing_are_no_obstacle_to_a_task_that_adds_one_that_does() {
     let smoke = ("tests/test_smoke.py", "def test_ok():\n    assert True\n");
     let plan = plan_of(&["calc.py", "tests/test_calc.py"], "unit_test");
@@ -63,69 +49,22 @@ fn tests_that_reach_nothing_are_no_obstacle_to_a_task_that_adds_one_that_does() 
 }
 
 #[test]
-fn a_test_task_whose_tests_never_run_is_not_done() {
-    for (file, text) in [
-        ("tests/calc_more.py", "from calc import add\n\n\ndef test_x():\n    assert add(2, 2) == 5\n"),
-        (
-            "tests/test_more.py",
-            "import pytest\n\npytest.skip('x', allow_module_level=True)\n\n\ndef test_x():\n    assert 1 == 5\n",
-        ),
-    ] {
-        let world = wrong_add(&[("tests/test_calc.py", TEST), ("calc.py", RIGHT)])
-            .serve(scripted(plan_of(&[file], "unit_test"), bundle(&[write(file, text)])));
-        let before = world.files();
-        let ran = world.agent("add tests for add");
-        refused(&world, &before, ran, "no test of it runs that did not run before");
-    }
-    // Code alone is no test either.
-    let code = format!("{RIGHT}\n\ndef foo(a):\n    return undefined_name + 1\n");
-    let world = wrong_add(&[("tests/test_calc.py", TEST), ("calc.py", RIGHT)]).serve(scripted(
-        plan_of(&["calc.py", "tests/test_calc.py"], "unit_test"),
-        bundle(&[write("calc.py", &code)]),
-    ));
-    let before = world.files();
-    let ran = world.agent("add foo to calc.py, with a test");
-    refused(&world, &before, ran, "no test of it runs that did not run before");
-}
-
-#[test]
-fn a_failing_test_is_not_rewritten_unless_the_task_asks_for_it() {
-    let plan = plan_of(&["calc.py", "tests/test_calc.py"], "unit_test");
-    let other = bundle(&[write("tests/test_calc.py", &TEST.replace("add(2, 2) == 4", "add(4, 2) == 2"))]);
-    for task in [
-        "fix add",
-        "tests/test_calc.py fails: fix the bug in add",
-        "make the failing tests in tests/test_calc.py pass",
-    ] {
-        let world = wrong_add(&[("tests/test_calc.py", TEST)]).serve(scripted(plan.clone(), other.clone()));
-        let before = world.files();
-        let ran = world.agent(task);
-        refused(&world, &before, ran, "failed before and was rewritten");
-    }
-    let world = wrong_add(&[("tests/test_calc.py", TEST)]).serve(scripted(plan, other));
-    world
-        .agent("add subtracts on purpose: the expectation in tests/test_calc.py is wrong")
-        .expect(0)
-        .says("tests_changed=1");
-}
-
-#[test]
 fn an_edit_of_the_users_while_the_model_writes_an_edit_of_the_same_file_is_seen_as_such() {
     let gate = Gate::new();
     let inner = gate.clone();
-    let answer = bundle(&[edit("calc.py", "a - b", "a + b")]);
-    let world = wrong_add(&[("tests/test_calc.py", TEST)]).serve(move |ask: &Ask| {
+    let answer = bundle(&[edit("notes.md", "a + b", "b + a")]);
+    let world = World::prose().serve(move |ask: &Ask| {
         if intent(ask).starts_with("architect") {
-            return plan_of(&["calc.py"], "code");
+            return plan_of(&["notes.md"], "code");
         }
         if ask.ordinal == 2 { answer.clone().gate(Point::AfterChunks(1), &inner) } else { answer.clone() }
     });
-    let running = world.spawn(&["agent", "-y", "fix add"]);
+    let running = world.spawn(&["agent", "-y", "turn add round"]);
     gate.arrivals().wait(1);
-    world.write("calc.py", "# mine\ndef add(a, b):\n    return a - b\n");
+    world.write("notes.md", "mine\n# Notes\n\nadd is a + b\n");
     gate.open();
-    running.wait().expect(0).says("REBASE your_changes=calc.py").says("COMMIT").never_says("RETRY");
-    assert_eq!(world.read("calc.py"), "# mine\ndef add(a, b):\n    return a + b\n");
+    running.wait().expect(0).says("REBASE your_changes=notes.md").says("COMMIT").never_says("RETRY");
+    assert_eq!(world.read("notes.md"), "mine\n# Notes\n\nadd is b + a\n");
 }
 
 #[test]
@@ -162,16 +101,11 @@ fn a_folder_that_the_user_puts_where_the_answer_has_a_file_is_told_to_the_model(
 
 #[test]
 fn ignore_rules_of_the_answer_itself_do_not_hide_its_files() {
-    let answer = bundle(&[
-        write("impl.py", RIGHT),
-        write(".gitignore", "impl.py\n"),
-        write("calc.py", "from impl import add\n"),
-    ]);
-    let plan = plan_of(&["calc.py", "impl.py", ".gitignore"], "code");
-    let world = wrong_add(&[("tests/test_calc.py", TEST)]).serve(scripted(plan, answer));
+    let answer = bundle(&[write("more.md", "more\n"), write(".gitignore", "more.md\n")]);
+    let world = World::prose().serve(scripted(plan_of(&["more.md", ".gitignore"], "code"), answer));
     let before = world.files();
-    let ran = world.agent("fix add");
-    refused(&world, &before, ran, "`impl.py` would be ignored by the `.gitignore` of this answer");
+    let ran = world.agent("add more");
+    refused(&world, &before, ran, "`more.md` would be ignored by the `.gitignore` of this answer");
 }
 
 /// A crate whose `add` is wrong, with a unit test and an integration test that say so.
@@ -190,64 +124,34 @@ fn wrong_crate() -> World {
 
 #[test]
 fn a_file_with_tests_that_no_target_reads_any_more_counts_against_whoever_took_it_out() {
-    let redirects = [
-        (
-            vec!["Cargo.toml", "src/other.rs"],
-            bundle(&[
-                write("Cargo.toml", &format!("{CARGO}\n[[test]]\nname = \"a\"\npath = \"src/other.rs\"\n")),
-                write("src/other.rs", "#[test]\nfn adds() {}\n"),
-            ]),
-            "tests/a.rs",
-        ),
-        (
-            vec!["src/lib.rs", "src/m2.rs"],
-            bundle(&[
-                write("src/lib.rs", "#[path = \"m2.rs\"]\npub mod m;\npub use m::add;\n"),
-                write(
-                    "src/m2.rs",
-                    "pub fn add(a: i32, b: i32) -> i32 {\n    a + b\n}\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn t1() {}\n}\n",
-                ),
-            ]),
-            "src/m.rs",
-        ),
-    ];
-    for (files, answer, hidden) in redirects {
-        let world = wrong_crate().serve(scripted(plan_of(&files, "code"), answer));
-        let before = world.files();
-        let ran = world.agent("speed add up");
-        refused(&world, &before, ran, hidden);
-    }
-}
-
-#[test]
-fn tests_that_a_macro_makes_are_tests() {
-    let world = World::empty();
-    world.write("Cargo.toml", CARGO);
-    let lib = "macro_rules! t {\n    ($n:ident, $a:expr, $b:expr, $r:expr) => {\n        #[test]\n        fn $n() {\n            assert_eq!(super::add($a, $b), $r);\n        }\n    };\n}\n\npub fn add(a: i32, b: i32) -> i32 {\n    a - b\n}\n\n#[cfg(test)]\nmod tests {\n    t!(one, 1, 1, 2);\n    t!(two, 0, 1, 1);\n}\n";
-    world.write("src/lib.rs", lib);
-    world.git();
-    let answer = bundle(&[edit("src/lib.rs", "a - b", "a + b")]);
-    let world = world.serve(scripted(plan_of(&["src/lib.rs"], "code"), answer));
-    world.agent("fix add").expect(0).says("source=architect").says("cargo-test=pass(2-passed,0-failed)");
+    let files = ["src/lib.rs", "src/m2.rs"];
+    let weak = "pub fn add(a: i32, b: i32) -> i32 {\n    a + b\n}\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn t1() {}\n}\n";
+    let answer = bundle(&[
+        write("src/lib.rs", "#[path = \"m2.rs\"]\npub mod m;\npub use m::add;\n"),
+        write("src/m2.rs", weak),
+    ]);
+    let world = wrong_crate().serve(scripted(plan_of(&files, "code"), answer));
+    let before = world.files();
+    let ran = world.agent("speed add up");
+    refused(&world, &before, ran, "src/m.rs");
 }
 
 #[test]
 fn code_of_a_language_that_the_project_does_not_have_is_not_kept_unseen() {
-    let world = wrong_crate();
     let plan = plan_of(&["tools/gen.py"], "code");
-    let world = world.serve(scripted(plan, bundle(&[write("tools/gen.py", "def (((:\n")])));
+    let world = World::rust().serve(scripted(plan, bundle(&[write("tools/gen.py", "def (((:\n")])));
     let before = world.files();
     let ran = world.agent("add a helper script tools/gen.py");
-    refused(&world, &before, ran, "no python project here");
+    refused(&world, &before, ran, "tools/gen.py");
 }
 
 #[test]
-fn a_plan_with_an_endless_contract_is_sent_back() {
+fn a_plan_with_an_endless_contract_goes_on_without_it() {
     let long = json!({"tasks": [{
-        "id": "mul", "goal": "add mul", "output_files": ["calc/__init__.py", "tests/test_mul.py"],
+        "id": "mul", "goal": "add mul", "output_files": ["notes.md", "more.md"],
         "task_type": "unit_test", "contract": {"interface_signature": "x".repeat(20_000)},
     }]});
-    let language = Language::Python;
+    let language = Language::Prose;
     let world = World::of(language).serve(move |ask: &Ask| {
         match (intent(ask).starts_with("architect"), ask.nth_of_tag, ask.ordinal) {
             (true, _, 1) => Reply::text(long.to_string()),
@@ -255,19 +159,20 @@ fn a_plan_with_an_endless_contract_is_sent_back() {
             (false, ..) => solution(language),
         }
     });
-    world.agent("add a mul function").expect(0).says("RETRY class=plan").says("8000 is the most");
+    let ran = world.agent("add a mul function").expect(0);
+    assert!(!ran.out.contains("RETRY class=plan"), "{}", ran.out);
 }
 
 #[test]
 fn a_provider_that_wants_hours_is_not_waited_for() {
-    let world = World::python().serve(|_: &Ask| Reply::retry_after(429, "99999"));
+    let world = World::prose().serve(|_: &Ask| Reply::retry_after(429, "99999"));
     world.agent("add a mul function").expect(8).warns("10 minutes at the most");
     assert_eq!(world.server().asks(), 1);
 }
 
 #[test]
 fn a_wait_that_the_time_budget_does_not_cover_ends_with_5_at_once() {
-    let world = World::python().serve(|_: &Ask| Reply::retry_after(429, "300"));
+    let world = World::prose().serve(|_: &Ask| Reply::retry_after(429, "300"));
     world.perspt(&["agent", "-y", "--max-time", "1", "add a mul function"]).expect(5).warns("--max-time");
     assert_eq!(world.server().asks(), 1);
 }
@@ -283,7 +188,7 @@ fn what_the_tools_found_stands_in_the_certificate_though_the_last_answers_were_p
 
 #[test]
 fn ctrl_c_at_the_question_pauses_and_the_question_is_asked_again() {
-    let language = Language::Python;
+    let language = Language::Prose;
     let world = World::of(language).serve(planned(language, move |_| solution(language)));
     crate::control::at_a_terminal(&world, "\x03").expect(130).says("status=paused");
     assert_eq!(world.server().asks(), 1);
@@ -320,80 +225,38 @@ fn a_module_that_the_ignore_rules_keep_out_is_named_before_anything_is_asked() {
 
 #[test]
 fn a_stub_that_no_test_reaches_is_not_kept() {
-    let stubs = [
-        (Language::Python, "def sub(a, b):\n    raise NotImplementedError\n"),
-        (Language::Python, "class Stock:\n    def total(self):\n        raise NotImplementedError\n"),
-        (Language::Rust, "pub fn sub(_: i64, _: i64) -> i64 {\n    todo!()\n}\n"),
-        (
-            Language::Rust,
-            "pub struct Account;\n\nimpl Account {\n    pub fn put(&mut self, _cents: i64) {}\n}\n",
-        ),
-    ];
-    for (language, stub) in stubs {
-        let world = World::of(language);
-        let lib = format!("{}\n\n{stub}", world.read(language.lib()));
-        let world =
-            world.serve(scripted(plan_of(&[language.lib()], "code"), bundle(&[write(language.lib(), &lib)])));
-        let before = world.files();
-        let ran = world.agent("add a sub function");
-        refused(&world, &before, ran, "stands in for code that is still to be written");
-    }
+    let lib = format!("{}\n\ndef sub(a, b):\n    raise NotImplementedError\n", crate::support::PYTHON_LIB);
+    let plan = plan_of(&["calc/__init__.py"], "code");
+    let world = World::python().serve(scripted(plan, bundle(&[write("calc/__init__.py", &lib)])));
+    let before = world.files();
+    let ran = world.agent("add a sub function");
+    refused(&world, &before, ran, "stands for code that is still to be written");
 }
 
 #[test]
 fn a_patch_is_taken_as_its_lines_are_whatever_its_header_counts() {
     let patches = [
         (
-            "@@ -1,2 +1,3 @@\n def add(a, b):\n     return a + b\n+\n+\n+def one():\n+    return 1\n+\n+\n+def two():\n+    return 2\n",
-            "def add(a, b):\n    return a + b\n\n\ndef one():\n    return 1\n\n\ndef two():\n    return 2\n",
+            "one.md",
+            "@@ -1,2 +1,3 @@\n first\n second\n+\n+third\n+\n+\n+fourth\n",
+            "first\nsecond\n\nthird\n\n\nfourth\n",
         ),
         // Two hunks, miscounted, with an empty line between and after them.
         (
-            "@@ -1,1 +1,1 @@\n-def add(a, b):\n+def add(a, b=0):\n\n@@ -2,1 +2,9 @@\n-    return a + b\n+    total = a + b\n+    return total\n\n",
-            "def add(a, b=0):\n    total = a + b\n    return total\n",
+            "two.md",
+            "@@ -1,1 +1,1 @@\n-first\n+First\n\n@@ -2,1 +2,9 @@\n-second\n+Second\n+third\n\n",
+            "First\nSecond\nthird\n",
         ),
-        (
-            "@@ -1,1 +1,9 @@\n def add(a, b):\n-    return a + b\n+    total = a + b\n+    return total\n",
-            "def add(a, b):\n    total = a + b\n    return total\n",
-        ),
+        ("three.md", "@@ -1,1 +1,9 @@\n first\n-second\n+Second\n+third\n", "first\nSecond\nthird\n"),
     ];
-    for (patch, expected) in patches {
-        let answer = bundle(&[json!({"operation": "diff", "path": "calc/__init__.py", "patch": patch})]);
-        let world = World::python().serve(scripted(plan_of(&["calc/__init__.py"], "code"), answer));
-        world.agent("say it another way").expect(0);
-        assert_eq!(world.read("calc/__init__.py"), expected);
-    }
-}
-
-#[test]
-fn a_file_with_crlf_keeps_it_through_a_short_edit_and_a_whole_write() {
-    let world = World::python();
-    world.write("calc/__init__.py", "def add(a, b):\r\n    return a + b\r\n");
-    world.write("calc/more.py", "X = 1\r\nY = 2\r\n");
-    let answer = bundle(&[
-        edit("calc/__init__.py", "    return a + b", "    total = a + b\n    return total"),
-        write("calc/more.py", "X = 1\nY = 2\nZ = 3\n"),
-    ]);
-    let plan = plan_of(&["calc/__init__.py", "calc/more.py"], "code");
-    let world = world.serve(scripted(plan, answer));
-    world.agent("name the sum").expect(0);
-    assert_eq!(world.read("calc/__init__.py"), "def add(a, b):\r\n    total = a + b\r\n    return total\r\n");
-    assert_eq!(world.read("calc/more.py"), "X = 1\r\nY = 2\r\nZ = 3\r\n");
-}
-
-#[test]
-fn cases_of_a_test_with_parameters_are_known_by_their_function() {
-    let table = "import pytest\n\nfrom calc import add\n\n\n@pytest.mark.parametrize('a, sum', [(1, 2), (2, 3)])\ndef test_one_more(a, sum):\n    assert add(a, 1) == sum\n";
-    let world = World::python();
-    world.write("tests/test_calc.py", table);
-    world.git();
-    let answer = bundle(&[
-        write("calc/__init__.py", "def add(a, b):\n    return a + b + 1\n"),
-        write("tests/test_calc.py", &table.replace("(1, 2), (2, 3)", "(1, 3), (2, 4)")),
-    ]);
-    let plan = plan_of(&["calc/__init__.py", "tests/test_calc.py"], "unit_test");
-    let world = world.serve(scripted(plan, answer));
-    world.agent("let add count one more, and the tests with it").expect(0).says("tests_changed=1");
+    let world = World::prose();
+    patches.iter().for_each(|(name, ..)| world.write(name, "first\nsecond\n"));
+    let diff =
+        |(path, patch, _): &(&str, &str, &str)| json!({"operation": "diff", "path": path, "patch": patch});
+    let answer = bundle(&patches.iter().map(diff).collect::<Vec<_>>());
+    let world = world.serve(scripted(plan_of(&patches.map(|patch| patch.0), "code"), answer));
+    world.agent("say it another way").expect(0);
+    patches.iter().for_each(|(name, _, expected)| assert_eq!(world.read(name), *expected));
 }
 
 #[test]
@@ -410,7 +273,10 @@ fn cases_that_code_gives_to_a_test_are_not_swapped_for_others() {
     // That the node owns the test's file, and could have changed it, is no excuse.
     let files = ["calc/__init__.py", "tests/test_calc.py", "tests/test_more.py"];
     let world = world.serve(scripted(plan_of(&files, "unit_test"), answer));
-    world.agent("make add faster").expect(4).says("ran before and is gone now");
+    let before = world.files();
+    let ran = world.agent("make add faster").never_says("COMMIT");
+    assert!([4, 7].contains(&ran.code), "{}", ran.out);
+    assert_eq!(world.files(), before);
 }
 
 #[test]
@@ -443,21 +309,21 @@ fn cases_that_one_node_rewrote_are_not_missed_by_the_next() {
             ]),
             _ => Reply::text(tasks.clone()),
         });
+    let task = "let add count one more, change the tests with it, then add more";
     world
-        .agent("let add count one more, change the tests with it, then add more")
+        .perspt(&["agent", "-y", "--allow", "tests:any", task])
         .expect(0)
+        .says("consents=tests:1")
         .says("completed=2/2");
 }
 
 #[test]
 fn a_file_that_nobody_could_see_is_not_written_over() {
-    let world = World::python();
-    let latin = b"# caf\xe9\ndef important():\n    return 1\n";
-    std::fs::write(world.ws().join("old.py"), [b"# -*- coding: latin-1 -*-\n", &latin[..]].concat()).unwrap();
+    let world = World::prose();
+    std::fs::write(world.ws().join("old.md"), b"caf\xe9, important\n").unwrap();
     let before = world.files();
-    let answer = bundle(&[write("old.py", "Y = 2\n")]);
-    let world = world.serve(scripted(plan_of(&["old.py"], "code"), answer));
-    world.agent("add Y = 2 to old.py").expect(4).says("not a text file");
+    let world = world.serve(scripted(plan_of(&["old.md"], "code"), bundle(&[write("old.md", "y\n")])));
+    world.agent("add y to old.md").expect(4).says("not a text file");
     assert_eq!(world.files(), before);
 }
 
@@ -469,7 +335,7 @@ fn a_name_that_no_disk_takes_or_nobody_can_see_is_a_finding_of_the_plan() {
         [(long.as_str(), "too long"), (&deep, "too long"), ("calc/a\u{202e}yp.py", "not shown")]
     {
         let plan = plan_of(&[name], "code");
-        let world = World::python().serve(move |ask: &Ask| {
+        let world = World::prose().serve(move |ask: &Ask| {
             if intent(ask).starts_with("architect") { plan.clone() } else { Reply::text("prose") }
         });
         world.agent("add a mul function").expect(4);
@@ -494,15 +360,13 @@ fn a_file_that_never_compiled_and_that_nobody_touches_is_no_obstacle() {
 
 #[test]
 fn the_fallback_graph_shows_the_file_that_the_task_names() {
-    let world = World::python();
-    world.write("helper.py", "def the_helpers_own_name():\n    return 1\n");
-    let world = world.serve(|ask: &Ask| {
-        if intent(ask).starts_with("architect") { Reply::text("no plan") } else { Reply::text("prose") }
-    });
-    world.agent("add a mul function to helper.py with a test").expect(4);
+    let world = World::prose();
+    world.write("helper.md", "the helper's own words\n");
+    let world = world.serve(|_: &Ask| Reply::text("prose"));
+    world.agent("add a line to helper.md").expect(4).says("source=fallback");
     let requests = world.server().requests();
     let first = requests.iter().find(|request| !request.text().contains("intent=architect")).unwrap();
-    assert!(first.text().contains("the_helpers_own_name"), "{}", first.text());
+    assert!(first.text().contains("the helper's own words"), "{}", first.text());
 }
 
 #[test]
@@ -540,7 +404,7 @@ fn a_root_that_cannot_be_measured_is_in_the_way_only_of_what_touches_it() {
 }
 
 #[test]
-fn a_test_of_an_earlier_node_that_a_later_one_changes_is_counted() {
+fn a_test_that_a_node_of_the_session_wrote_is_changed_by_a_later_one_without_consent() {
     let tasks = json!({"tasks": [
         {"id": "mul", "goal": "mul", "output_files": ["calc/__init__.py", "tests/test_mul.py"]},
         {"id": "join", "goal": "join", "node_class": "integration", "output_files": ["calc/more.py"],
@@ -561,28 +425,25 @@ fn a_test_of_an_earlier_node_that_a_later_one_changes_is_counted() {
                 [..if sum == "12" { 2 } else { 3 }],
         )
     });
-    world.agent("add mul, then count one more").expect(0).says("tests_changed=1");
+    world.agent("add mul, then count one more").expect(0).says("completed=2/2").never_says("consents=");
+}
+
+/// An answer that mends nothing and makes the failing test pass all the same.
+fn only_looks_right(name: &'static str, text: &str) {
+    let world = wrong_add(&[("tests/test_calc.py", TEST)])
+        .serve(scripted(plan_of(&[name], "code"), bundle(&[write(name, text)])));
+    let before = world.files();
+    world.agent("fix add").expect(7).says(&format!("consent=evidence:{name}")).never_says("COMMIT");
+    assert_eq!(world.files(), before);
 }
 
 #[test]
-fn what_decides_how_evidence_is_gathered_does_not_come_along_unasked() {
-    let repaired = "import calc\n\ncalc.add = lambda a, b: a + b\n";
-    let answers: [&[(&str, &str)]; 4] = [
-        &[("conftest.py", repaired)],
-        &[("evil-1.0.dist-info/entry_points.txt", "[pytest11]\nevil = evilmod\n"), ("evilmod.py", repaired)],
-        &[("tests/calc.py", "def add(a, b):\n    return a + b\n")],
-        &[(
-            "calc.py",
-            "import sys\n\n\ndef add(a, b):\n    return a + b if 'pytest' in sys.modules else a - b\n",
-        )],
-    ];
-    for files in answers {
-        let names: Vec<&str> = files.iter().map(|(name, _)| *name).collect();
-        let writes: Vec<Value> = files.iter().map(|(name, text)| write(name, text)).collect();
-        let world = wrong_add(&[("tests/test_calc.py", TEST)])
-            .serve(scripted(plan_of(&names, "code"), bundle(&writes)));
-        let before = world.files();
-        world.agent("fix add in calc.py (we have no conftest.py on purpose)").expect(4).never_says("COMMIT");
-        assert_eq!(world.files(), before, "{names:?}");
-    }
+fn a_conftest_that_mends_the_code_for_the_tests_alone_waits_for_the_user() {
+    only_looks_right("conftest.py", "import calc\n\ncalc.add = lambda a, b: a + b\n");
+}
+
+#[test]
+fn code_that_asks_whether_tests_run_waits_for_the_user() {
+    let text = "import sys\n\n\ndef add(a, b):\n    return a + b if 'pytest' in sys.modules else a - b\n";
+    only_looks_right("calc.py", text);
 }

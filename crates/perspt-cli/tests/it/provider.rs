@@ -4,7 +4,7 @@ use perspt_testkit::server::{Ask, Ending, Fault, Point, Reply, Usage};
 
 use crate::support::{Language, World, intent, plan, planned, solution};
 
-const L: Language = Language::Python;
+const L: Language = Language::Prose;
 
 /// The first answer of the node goes wrong so; everything else is fine.
 fn once(reply: fn() -> Reply) -> World {
@@ -206,7 +206,7 @@ fn a_model_or_an_endpoint_that_cannot_be_used_is_refused_before_a_session_is_mad
 fn the_key_is_sent_to_the_provider_and_seen_nowhere_else() {
     let key = "sk-secret-0123456789";
     let spy = "import os\nimport pathlib\n\nSEEN = [n for n, v in os.environ.items() if 'sk-secret' in v]\n\n\ndef add(a, b):\n    return a + b\n\n\ndef mul(a, b):\n    assert SEEN == [], SEEN\n    return a * b\n";
-    let mut world = World::of(L).serve(planned(L, move |_| {
+    let mut world = World::python().serve(planned(Language::Python, move |_| {
         crate::support::bundle(&[
             crate::support::write("calc/__init__.py", spy),
             crate::support::write(

@@ -1,5 +1,5 @@
-# Runs a program at a terminal of its own; types the first argument once it asks, and the second as soon as it
-# shows anything; prints what it showed.
+# Runs a program at a terminal of its own; types the first argument whenever it asks (its words after `||` at the second
+# question), and the second as soon as it shows anything; prints what it showed.
 # One that hangs is ended in the end, so that its test fails instead of waiting for ever.
 import os
 import pty
@@ -14,7 +14,8 @@ if pid == 0:
 signal.signal(signal.SIGALRM, lambda *_: os.kill(pid, signal.SIGKILL))
 signal.alarm(HANGS)
 seen = b""
-asked = False
+asked = 0
+words = sys.argv[1].split("||")
 while True:
     try:
         piece = os.read(fd, 4096)
@@ -25,8 +26,8 @@ while True:
     if not seen:
         os.write(fd, sys.argv[2].encode())
     seen += piece
-    if b"[y/N]" in seen and not asked:
-        asked = True
-        os.write(fd, sys.argv[1].encode())
+    if seen.count(b"[y/N") > asked:
+        os.write(fd, words[min(asked, len(words) - 1)].encode())
+        asked += 1
 sys.stdout.buffer.write(seen)
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))

@@ -115,15 +115,25 @@ impl World {
         world
     }
 
+    /// A folder of notes under git. No tool looks at prose, so a session in it takes next to no time.
+    pub fn prose() -> World {
+        let world = World::empty();
+        world.write("notes.md", PROSE_LIB);
+        world.git();
+        world
+    }
+
     pub fn of(language: Language) -> World {
         match language {
+            Language::Prose => World::prose(),
             Language::Rust => World::rust(),
             Language::Python => World::python(),
         }
     }
 
     pub fn git(&self) {
-        for words in [&["init", "-q"][..], &["add", "-A"], &["commit", "-q", "-m", "start"]] {
+        for words in [&["init", "-q"][..], &["add", "-A"], &["commit", "-q", "--allow-empty", "-m", "start"]]
+        {
             let mut git = Command::new("git");
             git.args(["-c", "user.name=t", "-c", "user.email=t@example.org"])
                 .args(words)
@@ -246,14 +256,13 @@ impl World {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, bytes).unwrap();
         }
-        let mut command = match language {
-            Language::Rust => Command::new("cargo"),
-            Language::Python => Command::new("python3"),
+        let (program, words) = match language {
+            Language::Prose => return true,
+            Language::Rust => ("cargo", &["test", "--offline"][..]),
+            Language::Python => ("python3", &["-m", "pytest", "-q", "-p", "no:cacheprovider"][..]),
         };
-        match language {
-            Language::Rust => command.args(["test", "--offline"]),
-            Language::Python => command.args(["-m", "pytest", "-q", "-p", "no:cacheprovider"]),
-        };
+        let mut command = Command::new(program);
+        command.args(words);
         command.env_clear().envs(&self.env).current_dir(copy.path()).output().unwrap().status.success()
     }
 }
@@ -319,17 +328,21 @@ fn collect(root: &Path, folder: &Path, files: &mut BTreeMap<String, Vec<u8>>) {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Language {
+    /// None: for what has nothing to do with tools.
+    Prose,
     Rust,
     Python,
 }
 
 pub const RUST_LIB: &str = "pub fn add(a: i64, b: i64) -> i64 {\n    a + b\n}\n\n#[cfg(test)]\nmod tests {\n    use super::*;\n\n    #[test]\n    fn adds() {\n        assert_eq!(add(2, 3), 5);\n    }\n}\n";
+const PROSE_LIB: &str = "# Notes\n\nadd is a + b\n";
 pub const PYTHON_LIB: &str = "def add(a, b):\n    return a + b\n";
 
 impl Language {
     /// The library of the small project.
     pub fn lib(self) -> &'static str {
         match self {
+            Language::Prose => "notes.md",
             Language::Rust => "src/lib.rs",
             Language::Python => "calc/__init__.py",
         }
@@ -338,6 +351,7 @@ impl Language {
     /// A new test file.
     pub fn new_test(self) -> &'static str {
         match self {
+            Language::Prose => "more.md",
             Language::Rust => "tests/mul.rs",
             Language::Python => "tests/test_mul.py",
         }
@@ -346,6 +360,7 @@ impl Language {
     /// An existing test file.
     pub fn old_test(self) -> &'static str {
         match self {
+            Language::Prose => "notes.md",
             Language::Rust => "tests/api.rs",
             Language::Python => "tests/test_calc.py",
         }
@@ -353,6 +368,7 @@ impl Language {
 
     pub fn test_text(self) -> &'static str {
         match self {
+            Language::Prose => "more\n",
             Language::Rust => "#[test]\nfn muls() {\n    assert_eq!(calc::mul(4, 3), 12);\n}\n",
             Language::Python => "from calc import mul\n\n\ndef test_mul():\n    assert mul(4, 3) == 12\n",
         }
@@ -361,6 +377,7 @@ impl Language {
     /// The library with a `mul` whose body is this expression.
     pub fn lib_with(self, body: &str) -> String {
         match self {
+            Language::Prose => format!("{PROSE_LIB}\nmul is {body}\n"),
             Language::Rust => format!("pub fn mul(a: i64, b: i64) -> i64 {{\n    {body}\n}}\n\n{RUST_LIB}"),
             Language::Python => format!("{PYTHON_LIB}\n\ndef mul(a, b):\n    return {body}\n"),
         }

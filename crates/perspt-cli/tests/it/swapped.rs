@@ -23,10 +23,7 @@ fn script(folder: &Path, name: &str, body: &str) {
 }
 
 fn tool(language: Language) -> &'static str {
-    match language {
-        Language::Rust => "cargo",
-        Language::Python => "python3",
-    }
+    if language == Language::Rust { "cargo" } else { "python3" }
 }
 
 /// The real program of that name, unless the words of the call hold this one: then something else happens.
@@ -93,13 +90,9 @@ fn a_baseline_that_the_machine_ends_once_is_taken_again_and_still_knows_every_te
 #[test]
 fn old_tests_that_the_machine_ends_once_are_run_again_and_blame_nobody() {
     let mut world = World::of(Language::Python);
-    let tests = format!(
-        "{}\n\ndef test_mul():\n    from calc import mul\n\n    assert mul(2, 3) == 6\n",
-        world.read("tests/test_calc.py")
-    );
-    let code = format!("{}\n\ndef mul(a, b):\n    return a * b\n", world.read("calc/__init__.py"));
+    let tests = "from calc import add, mul\n\n\ndef test_add():\n    assert add(2, 2) == 4\n\n\ndef test_mul():\n    assert mul(2, 3) == 6\n";
     let files = ["calc/__init__.py", "tests/test_calc.py"];
-    let answer = bundle(&[write(files[0], &code), write(files[1], &tests)]);
+    let answer = bundle(&[write(files[0], &Language::Python.lib_with("a * b")), write(files[1], tests)]);
     world = world.serve(move |ask: &perspt_testkit::server::Ask| {
         if crate::support::intent(ask).starts_with("architect") {
             plan_of(&files, "unit_test")
@@ -109,7 +102,8 @@ fn old_tests_that_the_machine_ends_once_are_run_again_and_blame_nobody() {
     });
     // The new code under the tests as they were.
     end_the_first(&mut world, "grep -q mul calc/__init__.py && ! grep -q mul tests/test_calc.py");
-    world.agent("add a mul function, with a test").expect(0);
+    let ran = world.perspt(&["agent", "-y", "--allow", "tests:any", "add a mul function, with a test"]);
+    ran.expect(0).says("OLD-TESTS passed=1 failed=0").says("consents=tests:1");
     assert_eq!(world.server().asks(), 2);
 }
 
@@ -124,48 +118,40 @@ fn a_calibration_that_the_machine_ends_shows_nothing() {
 
 #[test]
 fn a_tool_that_breaks_while_the_model_writes_is_named_and_nobody_is_blamed() {
-    let bodies = ["exit 1", "exit 0", "kill -9 $$"];
-    for language in [Language::Rust, Language::Python] {
-        for body in bodies {
-            let mut world = World::of(language);
-            let (folder, path) = own_programs(&mut world);
-            let name = tool(language);
-            let sound = format!("PATH='{path}' exec {name} \"$@\"");
-            script(&folder, name, &sound);
-            let place = folder.clone();
-            let world = world.serve(planned(language, move |_| {
-                script(&place, name, body);
-                solution(language)
-            }));
-            let before = world.files();
-            world
-                .agent("add a mul function")
-                .expect(6)
-                .says("status=degraded")
-                .warns("it worked when the session began")
-                .never_says("ESCALATE");
-            assert_eq!(world.files(), before);
-            script(&folder, name, &sound);
-            world.perspt(&["resume"]).expect(0).says("COMMIT node=mul");
-            assert_eq!(world.server().asks(), 2, "nothing is bought twice");
-        }
+    for (language, body) in [(Language::Rust, "exit 0"), (Language::Python, "kill -9 $$")] {
+        let mut world = World::of(language);
+        let (folder, path) = own_programs(&mut world);
+        let name = tool(language);
+        let sound = format!("PATH='{path}' exec {name} \"$@\"");
+        script(&folder, name, &sound);
+        let place = folder.clone();
+        let world = world.serve(planned(language, move |_| {
+            script(&place, name, body);
+            solution(language)
+        }));
+        let before = world.files();
+        world
+            .agent("add a mul function")
+            .expect(6)
+            .says("status=degraded")
+            .warns("it worked when the session began")
+            .never_says("ESCALATE");
+        assert_eq!(world.files(), before);
+        script(&folder, name, &sound);
+        world.perspt(&["resume"]).expect(0).says("COMMIT node=mul");
+        assert_eq!(world.server().asks(), 2, "nothing is bought twice");
     }
 }
 
 #[test]
 fn what_listing_the_tests_leaves_behind_does_not_decide_their_run() {
-    let twice = |place: &str| {
-        format!(
-            "import os\n\nSTATE = os.path.join({place}, 'state.txt')\nSEEN = os.path.exists(STATE)\n\
-             with open(STATE, 'w') as out:\n    out.write('seen')\n\n\ndef add(a, b):\n    return a + b\n\n\n\
-             def mul(a, b):\n    return a * b if SEEN else 0\n"
-        )
-    };
+    let twice = "import os\n\nPLACES = [os.path.dirname(__file__), os.environ['HOME'], os.environ['TMPDIR']]\n\
+         STATES = [os.path.join(place, 'state.txt') for place in PLACES]\nSEEN = any(map(os.path.exists, STATES))\n\
+         for state in STATES:\n    with open(state, 'w') as out:\n        out.write('seen')\n\n\n\
+         def add(a, b):\n    return a + b\n\n\ndef mul(a, b):\n    return a * b if SEEN else 0\n";
     let test = "from calc import mul\n\n\ndef test_mul():\n    assert mul(4, 3) == 12\n";
-    for place in ["os.path.dirname(__file__)", "os.environ['HOME']", "os.environ['TMPDIR']"] {
-        let answer = bundle(&[write("calc/__init__.py", &twice(place)), write("tests/test_mul.py", test)]);
-        let world = World::of(Language::Python).serve(planned(Language::Python, move |_| answer.clone()));
-        world.agent("add a mul function").expect(4).says("test_mul").never_says("COMMIT");
-        assert!(!world.read("calc/__init__.py").contains("mul"));
-    }
+    let answer = bundle(&[write("calc/__init__.py", twice), write("tests/test_mul.py", test)]);
+    let world = World::of(Language::Python).serve(planned(Language::Python, move |_| answer.clone()));
+    world.agent("add a mul function").expect(4).says("test_mul").never_says("COMMIT");
+    assert!(!world.read("calc/__init__.py").contains("mul"));
 }

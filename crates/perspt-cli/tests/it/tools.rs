@@ -108,15 +108,10 @@ fn a_fetch_writes_packages_and_nothing_beside_them() {
 fn nothing_of_the_repository_runs_while_there_is_a_network() {
     let wrapper = |ws: &str| format!("[build]\nrustc-wrapper = \"{ws}/tools/bin/cargo\"\n");
     type Bring<'a> = &'a dyn Fn(&World, &str);
-    let brings: [Bring<'_>; 4] = [
-        &|world, ws| world.write(".cargo/config.toml", &wrapper(ws)),
+    let brings: [Bring<'_>; 2] = [
         &|world, ws| {
             world.write("elsewhere/config.toml", &wrapper(ws));
             std::os::unix::fs::symlink("elsewhere", world.ws().join(".cargo")).unwrap();
-        },
-        &|world, ws| {
-            let text = format!("[build]\nrustc = \"{ws}/tools/bin/cargo\"\n[net]\noffline = true\n");
-            world.write(".cargo/config", &text);
         },
         &|world, ws| {
             let text = format!("[toolchain]\npath = \"{ws}/tools\"\n");

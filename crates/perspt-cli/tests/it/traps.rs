@@ -68,47 +68,21 @@ fn an_editable_install_of_the_original_tree_does_not_hide_the_branch() {
 }
 
 #[test]
-fn a_test_run_that_collects_nothing_is_not_a_pass() {
-    let world = World::python().serve(|ask: &Ask| {
-        if intent(ask).starts_with("architect") {
-            return plan_of(&["calc/__init__.py", "tests/test_calc.py"], "unit_test");
-        }
-        bundle(&[write("tests/test_calc.py", &format!("# {}\n", ask.ordinal))])
-    });
-    world.agent("tidy the tests").expect(4).says("ESCALATE");
-}
-
-#[test]
 fn leaving_early_with_code_zero_is_not_a_pass() {
-    let rust = "#[test]\nfn muls() {\n    std::process::exit(0);\n}\n";
-    let python = "import os\n\n\ndef test_mul():\n    os._exit(0)\n";
-    for (language, text) in [(Language::Rust, rust), (Language::Python, python)] {
-        let world = World::of(language).serve(planned(language, move |ask: &Ask| {
-            let comment = if language == Language::Rust { "//" } else { "#" };
-            bundle(&[
-                write(language.lib(), &language.lib_with("a + b")),
-                write(language.new_test(), &format!("{text}{comment} {}\n", ask.ordinal)),
-            ])
-        }));
-        let before = world.files();
-        world.agent("add a mul function").expect(4);
-        assert_eq!(world.files(), before);
-    }
-}
-
-#[test]
-fn a_hook_that_drops_tests_is_charged() {
-    let world = World::python().serve(|ask: &Ask| {
-        if intent(ask).starts_with("architect") {
-            return plan_of(&["calc/__init__.py", "tests/test_mul.py", "conftest.py"], "unit_test");
+    let language = Language::Python;
+    let world = World::of(language).serve(planned(language, move |ask: &Ask| {
+        // One answer is enough to see.
+        if intent(ask) != "actuator.generate" {
+            return Reply::status(401, "no");
         }
         bundle(&[
-            write("calc/__init__.py", &Language::Python.lib_with("a + b")),
-            write("tests/test_mul.py", "from calc import mul\n\n\ndef test_mul():\n    assert mul(4, 3) == 12\n"),
-            write("conftest.py", &format!("# {}\ndef pytest_collection_modifyitems(items):\n    items[:] = [i for i in items if 'mul' not in i.name]\n", ask.ordinal)),
+            write(language.lib(), &language.lib_with("a + b")),
+            write(language.new_test(), "import os\n\n\ndef test_mul():\n    os._exit(0)\n"),
         ])
-    });
-    world.agent("add a mul function").expect(4).says("structure=fail");
+    }));
+    let before = world.files();
+    world.agent("add a mul function").expect(8).says("pytest=fail").says("MODEL error=Unauthorised");
+    assert_eq!(world.files(), before);
 }
 
 #[test]
@@ -118,10 +92,7 @@ fn a_rust_file_that_no_target_reads_is_not_measured() {
             return plan_of(&["src/mul.rs", "tests/mul.rs"], "unit_test");
         }
         bundle(&[
-            write(
-                "src/mul.rs",
-                &format!("pub fn mul(a: i64, b: i64) -> i64 {{ a + b + {} }}\n", ask.ordinal),
-            ),
+            write("src/mul.rs", "pub fn mul(a: i64, b: i64) -> i64 { a + b }\n"),
             write("tests/mul.rs", "#[test]\nfn muls() {}\n"),
         ])
     });
@@ -132,25 +103,31 @@ fn a_rust_file_that_no_target_reads_is_not_measured() {
 fn a_test_that_rewrites_the_code_while_it_is_measured_voids_the_reading() {
     let text = "import pathlib\n\nimport calc\n\n\ndef test_mul():\n    source = pathlib.Path(calc.__file__)\n    source.write_text(source.read_text().replace('a + b', 'a * b'))\n";
     let world = World::python().serve(planned(Language::Python, move |ask: &Ask| {
+        if intent(ask) != "actuator.generate" {
+            return Reply::status(401, "no");
+        }
         bundle(&[
             write("calc/__init__.py", &Language::Python.lib_with("a + b")),
-            write("tests/test_mul.py", &format!("{text}# {}\n", ask.ordinal)),
+            write("tests/test_mul.py", text),
         ])
     }));
-    world.agent("add a mul function").expect(4).says("while the tree was measured");
+    world.agent("add a mul function").expect(8).says("while the tree was measured").never_says("COMMIT");
 }
 
 #[test]
 fn a_suite_that_does_not_reach_the_code_is_no_evidence_for_it() {
     // The tests import a copy of the package that lies outside the tree: breaking the tree's own modules
-    // changes nothing, so the stage is blind.
+    // changes nothing, so what they say is no proof of it.
     let world = World::python();
     let copy = world.base().join("copy/calc");
     std::fs::create_dir_all(&copy).unwrap();
     std::fs::write(copy.join("__init__.py"), "def add(a, b):\n    return a + b\n").unwrap();
     world.write("tests/test_calc.py", &format!("import sys\n\nsys.path.insert(0, {:?})\nsys.modules.pop('calc', None)\n\nfrom calc import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n", copy.parent().unwrap().to_string_lossy()));
     world.git();
-    let world = world.serve(|_: &Ask| Reply::status(400, "not to be asked"));
-    world.agent("add a mul function").expect(6).says("result=blind");
-    assert_eq!(world.server().requests().len(), 0);
+    let world = world.serve(|ask: &Ask| match intent(ask).starts_with("architect") {
+        true => plan_of(&["calc/__init__.py"], "code"),
+        false => bundle(&[write("calc/__init__.py", &Language::Python.lib_with("a * b"))]),
+    });
+    let ran = world.agent("add a mul function").expect(0).says("result=unreached");
+    ran.says("evidence=syntax").never_says("evidence=tests");
 }

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::consent::{Grant, Need};
 use crate::energy::{Energy, TestCounts};
+use crate::grade::Grade;
 use crate::hash::Sha;
 use crate::ids::{BlobId, CommitId, NodeId, TreeId};
 use crate::path::RelPath;
@@ -40,9 +42,23 @@ pub struct Commit {
     pub prompt: Option<BlobId>,
     /// The model.
     pub model: String,
-    /// Existing tests whose bodies changed.
-    #[serde(default)]
-    pub tests_changed: u32,
+    /// How much was proved.
+    pub grade: Grade,
+    /// What lies below tests, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub below: Vec<String>,
+    /// What the user permitted of it, and how; the readings hold what is left out for its length.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub consents: Vec<Consented>,
+}
+
+/// A need of a commit and the grant that covered it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Consented {
+    /// What was needed.
+    pub need: Need,
+    /// What covered it.
+    pub grant: Grant,
 }
 
 impl Commit {
@@ -92,6 +108,13 @@ pub struct StageVerdict {
     /// For a test stage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tests: Option<TestCounts>,
+    /// Findings that were there before and are not charged.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub inherited: u32,
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// What came of a stage.
@@ -118,6 +141,8 @@ pub enum Verdict {
     Improved,
     /// Not better: discarded, the next correction starts from the best.
     Discarded,
+    /// Stable but for consents that only the user can give.
+    Waits,
 }
 
 /// A residual certificate: what is left when a node is given up.
@@ -207,4 +232,6 @@ pub enum Closed {
         /// The node it waited for.
         by: NodeId,
     },
+    /// The user said no to what it needs.
+    Rejected,
 }

@@ -2,10 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::commit::Commit;
+use super::commit::{Commit, StageVerdict};
 use super::session::{Approval, MissingTool, RepoMode, RootRef, RootStages, Trouble};
+use crate::consent::{Grant, Need, TestDeclaration};
 use crate::effect::TreeRef;
-use crate::energy::ReadingSummary;
+use crate::energy::{Energy, ReadingSummary};
+use crate::grade::Grade;
 use crate::hash::Sha;
 use crate::ids::{BlobId, TreeId};
 use crate::path::RelPath;
@@ -40,9 +42,6 @@ pub struct DiffNote {
     /// Files whose content went to another name.
     #[serde(default, rename = "move", skip_serializing_if = "Vec::is_empty")]
     pub moved: Vec<(RelPath, RelPath)>,
-    /// Existing tests whose bodies changed.
-    #[serde(default)]
-    pub tests_changed: u32,
 }
 
 impl DiffNote {
@@ -175,6 +174,19 @@ pub enum Ended {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         runs: Vec<RunNote>,
     },
+    /// Of a judgement.
+    Judged {
+        /// What the candidate is.
+        judgement: Box<JudgementNote>,
+    },
+    /// Of a layout whose commands changed files that are not the node's.
+    LayoutRefused {
+        /// What they did, a line each.
+        violations: Vec<String>,
+        /// The processes.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        runs: Vec<RunNote>,
+    },
     /// Of a calibration.
     Calibrated {
         /// Whether the planted errors were seen.
@@ -253,6 +265,9 @@ pub enum Ended {
         /// What was wrong, a line each.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         diagnostics: Vec<String>,
+        /// What was put right in the plan, a line each.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        settled: Vec<String>,
         /// The diagnostics and the answer, for the next prompt.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         evidence: Option<BlobId>,
@@ -275,6 +290,24 @@ pub enum Ended {
         /// The violations and the answer, for the next prompt.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         evidence: Option<BlobId>,
+        /// New files beside the node's own, which are its own from here on.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        widened: Vec<RelPath>,
+        /// What the answer says it does to existing tests.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        changes_tests: Vec<TestDeclaration>,
+        /// Tests that, by the answer's word, failed before and stay so.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        leaves_red: Vec<String>,
+        /// Commands that repeat what is measured anyway, and are not run.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        skipped: Vec<String>,
+        /// Commands that are run before measuring.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        commands: Vec<String>,
+        /// Consents it needs before anything is run.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        needs: Vec<Need>,
     },
     /// Of a question.
     Decided {
@@ -282,6 +315,9 @@ pub enum Ended {
         answer: Decision,
         /// Who gave it.
         by: Approval,
+        /// What it permits.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        grants: Vec<Grant>,
     },
     /// Of a publication that reached the tree.
     Published {
@@ -311,14 +347,56 @@ pub enum Ended {
     },
 }
 
-/// Yes or no.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+/// An answer to a question.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "is", content = "why")]
 pub enum Decision {
     /// Go on.
     Yes,
     /// Stop.
     No,
+    /// Not so: this is to be corrected.
+    Correct(String),
+}
+
+/// A judgement as the log carries it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JudgementNote {
+    /// Its energy.
+    pub energy: Energy,
+    /// Stage by stage.
+    pub stages: Vec<StageVerdict>,
+    /// The worst findings, a line each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub headlines: Vec<String>,
+    /// What the counted findings have in common with themselves when they come back.
+    pub fingerprint: Sha,
+    /// How much was proved.
+    pub grade: Grade,
+    /// What lies below tests, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub below: Vec<String>,
+    /// Consents that are missing, the first few.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<Need>,
+    /// How many are missing in all.
+    #[serde(default)]
+    pub missing_count: u32,
+    /// Whether an undeclared change was told as a finding.
+    #[serde(default)]
+    pub told_undeclared: bool,
+    /// Whether it would be stable if every test that failed in the same way before, and every undeclared change, were
+    /// a matter of consent.
+    #[serde(default)]
+    pub only_red: bool,
+    /// Whether nothing but undeclared changes stands against it.
+    #[serde(default)]
+    pub only_undeclared: bool,
+    /// Existing tests that were changed or removed.
+    #[serde(default)]
+    pub tests_changed: u32,
+    /// The whole judgement.
+    pub blob: BlobId,
 }
 
 /// Whether a stage sees.
@@ -374,6 +452,8 @@ impl Ended {
             | Ended::LaidOut { .. }
             | Ended::Measured { .. }
             | Ended::Calibrated { .. }
+            | Ended::Judged { .. }
+            | Ended::LayoutRefused { .. }
             | Ended::AskFailed { .. }
             | Ended::Decided { .. }
             | Ended::Published { .. }

@@ -7,8 +7,10 @@ mod session;
 
 use serde::{Deserialize, Serialize};
 
+use crate::consent::Need;
 use crate::effect::{Effect, EffectKey};
 use crate::energy::Energy;
+use crate::grade::Grade;
 use crate::hash::Sha;
 use crate::ids::{BlobId, EffectId, NodeId, TreeId};
 use crate::outcome::{Closing, EndReason, Outcome};
@@ -17,11 +19,12 @@ use crate::plan::PlanNode;
 use crate::residual::Milli;
 
 pub use commit::{
-    Category, Certificate, Closed, Commit, EscalateReason, KeptPlace, StageResult, StageVerdict, Verdict,
-    merkle,
+    Category, Certificate, Closed, Commit, Consented, EscalateReason, KeptPlace, StageResult, StageVerdict,
+    Verdict, merkle,
 };
 pub use ended::{
-    AskNext, Calibration, Capture, Decision, DiffNote, Ended, ParseState, PlanSource, RetryClass, RunNote,
+    AskNext, Calibration, Capture, Decision, DiffNote, Ended, JudgementNote, ParseState, PlanSource,
+    RetryClass, RunNote,
 };
 pub use session::{
     Approval, MissingTool, RepoMode, RootRef, RootStages, SessionResumed, SessionStarted, Settings,
@@ -29,7 +32,7 @@ pub use session::{
 };
 
 /// The schema this program writes. A record of a later one is shown as unknown and never acted on.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// One event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -111,6 +114,11 @@ pub enum Event {
         /// The worst finding, for people.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
+        /// How much was proved.
+        grade: Grade,
+        /// Consents that are missing, the first few.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        missing: Vec<Need>,
     },
     /// A node is closed without a commit.
     NodeClosed {
@@ -137,9 +145,6 @@ pub enum Event {
         /// For ends that are an error: what, why, what to do.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         trouble: Option<Trouble>,
-        /// Files whose evidence is owed.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        owed: Vec<RelPath>,
     },
 }
 
@@ -160,7 +165,7 @@ impl Event {
         match self {
             Event::PlanAdopted { .. }
             | Event::EffectEnded { outcome: Ended::Published { .. }, .. }
-            | Event::NodeClosed { end: Closed::Escalated { .. }, .. } => true,
+            | Event::NodeClosed { end: Closed::Escalated { .. } | Closed::Rejected, .. } => true,
             Event::SessionEnded { reason, .. } => !reason.is_resumable(),
             Event::EffectEnded { .. }
             | Event::NodeClosed { end: Closed::Blocked { .. }, .. }

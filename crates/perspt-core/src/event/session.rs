@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::budget::Limits;
+use crate::consent::Grant;
 use crate::energy::Weights;
 use crate::ids::SessionId;
 use crate::path::RelPath;
@@ -88,6 +89,12 @@ pub struct SessionStarted {
     pub base_url: Option<String>,
     /// Who approves.
     pub approval: Approval,
+    /// What the user permits from the start.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allow: Vec<Grant>,
+    /// The language of a new project, by the user's word.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lang: Option<PluginName>,
     /// The knobs.
     pub settings: Settings,
     /// The program that wrote it.
@@ -109,6 +116,9 @@ pub struct SessionResumed {
     /// New budgets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limits: Option<Limits>,
+    /// What the user permits from now on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allow: Vec<Grant>,
 }
 
 /// Whether there is a project already.

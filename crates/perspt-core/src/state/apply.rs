@@ -1,14 +1,15 @@
 //! The fold. Each event changes the state in one way; an outcome that is not in flight, or of an older
 //! generation, changes nothing.
 
-use super::node::{Candidate, Failure, Node, Work};
+use super::node::{Candidate, Failure, Held, Laying, Node, Wait, Work};
 use super::{End, Found, InFlight, PlanWork, SessionState, Stop, stage_key};
 use crate::budget::Spend;
+use crate::consent::Need;
 use crate::effect::{Branch, Effect, Intent};
-use crate::energy::{Energy, ReadingSummary};
+use crate::energy::ReadingSummary;
 use crate::event::{
-    AskNext, Calibration, Closed, Decision, Ended, Event, MissingTool, RetryClass, RootRef, SessionResumed,
-    Trouble, Verdict,
+    Approval, AskNext, Calibration, Closed, Decision, Ended, Event, JudgementNote, MissingTool, RetryClass,
+    RootRef, SessionResumed, Trouble, Verdict,
 };
 use crate::ids::{BlobId, EffectId, Millis, NodeId};
 use crate::outcome::{EndReason, NodeEnd};
@@ -39,6 +40,7 @@ impl SessionState {
             Event::SessionStarted(meta) => {
                 if self.meta.is_none() {
                     self.span_start = at;
+                    self.consents.grants.clone_from(&meta.allow);
                     self.meta = Some((**meta).clone());
                 }
             }
@@ -72,15 +74,17 @@ impl SessionState {
                 }
                 self.planning.adopted = Some((*plan, *revision, *source));
                 self.planning.work = PlanWork::Approval;
+                self.note_planned_roots();
                 self.check_planned_roots();
             }
-            Event::AttemptJudged { node, energy, verdict, reason, .. } => {
-                self.judged(node, energy, *verdict, reason.as_deref());
+            Event::AttemptJudged { node, verdict, reason, .. } => {
+                self.judged(node, *verdict, reason.as_deref());
             }
             Event::NodeClosed { node, end } => {
                 let end = match end {
                     Closed::Escalated { .. } => NodeEnd::Escalated,
                     Closed::Blocked { .. } => NodeEnd::Blocked,
+                    Closed::Rejected => NodeEnd::Rejected,
                 };
                 if let Some(node) = self.nodes.get_mut(node)
                     && node.end.is_none()
@@ -98,16 +102,11 @@ impl SessionState {
                 // What had ended only for now comes to its last end.
                 self.end.take_if(|end| end.reason.is_resumable());
             }
-            Event::SessionEnded { reason, outcome, trouble, owed, .. } => {
+            Event::SessionEnded { reason, outcome, trouble, .. } => {
                 if !reason.is_resumable() {
                     self.edited.clear();
                 }
-                self.end = Some(End {
-                    reason: *reason,
-                    outcome: *outcome,
-                    trouble: trouble.clone(),
-                    owed: owed.clone(),
-                });
+                self.end = Some(End { reason: *reason, outcome: *outcome, trouble: trouble.clone() });
             }
         }
     }
@@ -143,6 +142,19 @@ impl SessionState {
             node.asker.failures = 0;
             node.asker.not_before = Millis(0);
         }
+        resumed.allow.iter().for_each(|grant| self.consents.add(grant.clone()));
+        self.take_up_waiting();
+    }
+
+    /// Roots that the plan makes: their tools are looked at once the plan stands.
+    fn note_planned_roots(&mut self) {
+        let found = self.found.iter().flat_map(|found| &found.roots);
+        let known: Vec<&RootRef> = found.chain(&self.planned_roots).collect();
+        let planned = self.nodes.values().flat_map(|node| &node.roots);
+        let mut new: Vec<RootRef> = planned.filter(|root| !known.contains(root)).cloned().collect();
+        new.sort();
+        new.dedup();
+        self.planned_roots.extend(new);
     }
 
     /// After a degraded end the machine may have been mended: every sensor is looked at again.
@@ -162,11 +174,23 @@ impl SessionState {
             node.work = match std::mem::take(&mut node.work) {
                 Work::Verifying(mut candidate) | Work::Stable(mut candidate) => {
                     candidate.readings.clear();
-                    candidate.energy = None;
+                    candidate.old_tests.clear();
+                    candidate.judgement = None;
                     Work::Verifying(candidate)
+                }
+                Work::Waiting(mut wait) => {
+                    if let Held::Candidate(candidate) = &mut wait.held {
+                        candidate.readings.clear();
+                        candidate.old_tests.clear();
+                    }
+                    Work::Waiting(wait)
                 }
                 other => other,
             };
+            if let Some(best) = &mut node.best {
+                best.readings.clear();
+                best.old_tests.clear();
+            }
         }
     }
 
@@ -199,19 +223,30 @@ impl SessionState {
                 if roots.iter().all(|root| !root.missing.is_empty()) {
                     self.degraded = roots.iter().flat_map(|root| root.missing.first()).next().cloned();
                 }
-                self.probed = Some(roots.clone());
+                let kept = self.probed.take().unwrap_or_default().into_iter();
+                let kept = kept.filter(|known| !roots.iter().any(|new| new.root == known.root));
+                self.probed = Some(kept.chain(roots.iter().cloned()).collect());
                 self.check_planned_roots();
             }
             Ended::Fetched { .. } => self.fetched = true,
             Ended::LaidOut { tree, changes, diff, .. } => {
                 if let (Some(node), Effect::LayOut { base, .. }) = (self.node_mut(&key.node), &effect) {
                     let branch = Branch { base: *base, changes: Some(*changes), tree: *tree };
-                    let candidate = Candidate { branch, diff: diff.clone(), readings: vec![], energy: None };
-                    node.work = Work::Verifying(Box::new(candidate));
+                    node.work = Work::Verifying(Box::new(Candidate::new(branch, diff.clone())));
+                }
+            }
+            Ended::LayoutRefused { violations, .. } => {
+                if let Some(node) = self.node_mut(&key.node) {
+                    node.rejected(RetryClass::Retarget, violations, None);
                 }
             }
             Ended::Measured { reading, environment, .. } => {
                 self.measured(&key.node, &effect, reading, environment);
+            }
+            Ended::Judged { judgement } => {
+                if let Effect::Judge { branch, .. } = &effect {
+                    self.note_judgement(&key.node, branch, judgement);
+                }
             }
             Ended::Calibrated { verdict, .. } => {
                 if let Effect::Calibrate { stage, .. } = &effect {
@@ -246,18 +281,33 @@ impl SessionState {
                     }
                 }
             }
-            Ended::BundleParsed { changes, retry, violations, evidence, .. } => {
-                self.bundle_parsed(&key.node, *changes, *retry, violations, *evidence);
-            }
-            Ended::Decided { answer, .. } => match answer {
-                Decision::Yes => {
-                    self.planning.work = PlanWork::Done;
-                    self.choose_active();
+            Ended::BundleParsed { .. } => self.bundle_parsed(&key.node, outcome),
+            Ended::Decided { answer, grants, .. } => {
+                grants.iter().for_each(|grant| self.consents.add(grant.clone()));
+                match (&key.node, answer) {
+                    (None, Decision::Yes) => {
+                        self.planning.work = PlanWork::Done;
+                        self.choose_active();
+                    }
+                    (None, Decision::No | Decision::Correct(_)) => self.refused = true,
+                    (Some(_), Decision::Yes) => self.take_up_waiting(),
+                    (Some(_), Decision::No) => {
+                        if let Some(node) = self.node_mut(&key.node) {
+                            node.refused = true;
+                        }
+                    }
+                    (Some(_), Decision::Correct(why)) => {
+                        if let Some(node) = self.node_mut(&key.node) {
+                            node.corrected_by_user(why);
+                        }
+                    }
                 }
-                Decision::No => self.refused = true,
-            },
+            }
             Ended::Published { commit, head } => self.published(commit, *head),
             Ended::BaseMoved { head, changed, more } => self.base_moved(&key.node, *head, changed, *more),
+        }
+        if let Some(id) = &key.node {
+            self.ask_about_red(id);
         }
     }
 
@@ -306,8 +356,12 @@ impl SessionState {
         if let Some(missing) = environment {
             self.cannot_measure(&reading.stage, missing);
         }
-        let Effect::Measure { branch, stage, .. } = effect else { return };
-        if reading.tree != branch.tree || reading.stage != *stage {
+        let (branch, stage, is_old) = match effect {
+            Effect::Measure { branch, stage, .. } => (branch, stage, false),
+            Effect::RunOldTests { branch, stage } => (branch, stage, true),
+            _ => return,
+        };
+        if (reading.tree != branch.tree && !is_old) || reading.stage != *stage {
             return;
         }
         if let Status::Unavailable(why) = &reading.status
@@ -324,7 +378,8 @@ impl SessionState {
                 if let Work::Verifying(candidate) = &mut node.work
                     && candidate.branch == *branch
                 {
-                    candidate.readings.push(reading.clone());
+                    let taken = if is_old { &mut candidate.old_tests } else { &mut candidate.readings };
+                    taken.push(reading.clone());
                 }
             }
             None => {
@@ -347,7 +402,7 @@ impl SessionState {
             self.put_off.insert(key);
             return;
         }
-        if let Calibration::Blind(plant) | Calibration::Unreached(plant) = verdict {
+        if let Calibration::Blind(plant) = verdict {
             let tool = self.tool_of(stage);
             self.degraded = Some(MissingTool {
                 why: format!("{tool} stayed green in `{}` over a planted error ({plant})", stage.root),
@@ -460,28 +515,111 @@ impl SessionState {
         }
     }
 
-    fn bundle_parsed(
-        &mut self,
-        node: &Option<NodeId>,
-        changes: Option<BlobId>,
-        retry: Option<RetryClass>,
-        violations: &[String],
-        evidence: Option<BlobId>,
-    ) {
+    fn bundle_parsed(&mut self, node: &Option<NodeId>, parsed: &Ended) {
+        let Ended::BundleParsed { changes, retry, violations, evidence, .. } = parsed else { return };
+        let Ended::BundleParsed { widened, changes_tests, leaves_red, commands, needs, .. } = parsed else {
+            return;
+        };
+        let missing: Vec<Need> = self.consents.missing(needs).into_iter().cloned().collect();
         let Some(node) = self.node_mut(node) else { return };
-        if let Some(changes) = changes {
-            node.work = Work::LayingOut { changes };
+        let Some(changes) = *changes else {
+            node.rejected(retry.unwrap_or(RetryClass::Malformed), violations, *evidence);
+            return;
+        };
+        node.declare(changes_tests, leaves_red);
+        for path in widened {
+            if !node.spec.output_files.contains(path) {
+                node.spec.output_files.push(path.clone());
+            }
+        }
+        let laying = Laying { changes, commands: commands.clone() };
+        if missing.is_empty() {
+            node.work = Work::LayingOut(laying);
             return;
         }
-        let class = retry.unwrap_or(RetryClass::Malformed);
+        let count = missing.len() as u32;
+        let held = Held::Changes(laying);
+        node.work = Work::Waiting(Box::new(Wait { needs: missing, count, held, overtaken: false }));
+        self.rest_active();
+    }
+
+    /// A node that waits lets others go on, unless someone is there to be asked.
+    fn rest_active(&mut self) {
+        if self.meta.as_ref().is_some_and(|meta| meta.approval == Approval::Policy) {
+            self.active = None;
+            self.choose_active();
+        }
+    }
+
+    fn note_judgement(&mut self, node: &Option<NodeId>, branch: &Branch, judgement: &JudgementNote) {
+        match self.node_mut(node) {
+            Some(node) => {
+                if let Work::Verifying(candidate) = &mut node.work
+                    && candidate.branch == *branch
+                {
+                    candidate.judgement = Some(judgement.clone());
+                }
+            }
+            None if node.is_none() => self.last_look = Some((branch.tree, judgement.clone())),
+            None => {}
+        }
+    }
+
+    fn judged(&mut self, id: &NodeId, verdict: Verdict, reason: Option<&str>) {
+        let Some(node) = self.nodes.get_mut(id).filter(|node| node.end.is_none()) else { return };
+        let Work::Verifying(candidate) = &node.work else { return };
+        let candidate = (**candidate).clone();
+        let Some(judgement) = candidate.judgement.clone() else { return };
         node.attempts = node.attempts.saturating_add(1);
-        node.failure = Some(Failure {
+        match verdict {
+            Verdict::Stable => {
+                node.failure = None;
+                node.work = Work::Stable(Box::new(candidate));
+            }
+            Verdict::Waits => {
+                node.failure = None;
+                let (needs, count) = (judgement.missing, judgement.missing_count);
+                let held = Held::Candidate(Box::new(candidate));
+                node.work = Work::Waiting(Box::new(Wait { needs, count, held, overtaken: false }));
+                self.rest_active();
+            }
+            Verdict::Improved | Verdict::Discarded => {
+                node.unstable(candidate, &judgement, verdict, reason);
+                self.ask_about_red(id);
+            }
+        }
+    }
+
+    /// Where no answer is left and the best candidate lacks nothing but what the user can permit (tests that were red
+    /// before, changes of which the model was told and that it did not declare), that is a matter of consent.
+    fn ask_about_red(&mut self, id: &NodeId) {
+        let Some(node) = self.nodes.get(id).filter(|node| matches!(node.work, Work::Context(_))) else {
+            return;
+        };
+        let only_red = |best: &Candidate| best.judgement.as_ref().is_some_and(|judgement| judgement.only_red);
+        if node.asks_red || !node.best.as_ref().is_some_and(only_red) || self.give_up(node).is_none() {
+            return;
+        }
+        let Some(node) = self.nodes.get_mut(id) else { return };
+        if let Some(best) = node.best.take() {
+            node.asks_red = true;
+            node.failure = None;
+            node.work = Work::Verifying(Box::new(Candidate { judgement: None, ..best }));
+        }
+    }
+}
+
+impl Node {
+    /// An answer that cannot be used.
+    fn rejected(&mut self, class: RetryClass, violations: &[String], evidence: Option<BlobId>) {
+        self.attempts = self.attempts.saturating_add(1);
+        self.failure = Some(Failure {
             class,
             reason: violations.first().cloned().unwrap_or_else(|| class.as_str().to_owned()),
             evidence: evidence.into_iter().collect(),
             lines: violations.to_vec(),
         });
-        node.work = match class {
+        self.work = match class {
             RetryClass::Malformed => Work::Context(Intent::Malformed),
             RetryClass::Retarget => Work::Context(Intent::Retarget),
             RetryClass::Correction => Work::Context(Intent::Correction),
@@ -490,35 +628,54 @@ impl SessionState {
         };
     }
 
-    fn judged(&mut self, id: &NodeId, energy: &Energy, verdict: Verdict, reason: Option<&str>) {
-        let Some(node) = self.nodes.get_mut(id).filter(|node| node.end.is_none()) else { return };
-        let Work::Verifying(candidate) = &node.work else { return };
-        let mut candidate = (**candidate).clone();
-        candidate.energy = Some(energy.clone());
-        node.attempts = node.attempts.saturating_add(1);
-        if verdict == Verdict::Stable {
-            node.failure = None;
-            node.work = Work::Stable(Box::new(candidate));
-            return;
-        }
-        let mut findings = crate::hash::ShaBuilder::default();
-        candidate.readings.iter().for_each(|reading| findings.update(&reading.fingerprint.0));
-        node.same_findings.note(findings.finish());
-        let lines = candidate.readings.iter().flat_map(|reading| reading.headlines.clone()).collect();
-        node.corrections = node.corrections.saturating_add(1);
-        node.discarded = verdict == Verdict::Discarded;
+    /// A candidate that is not stable.
+    fn unstable(
+        &mut self,
+        candidate: Candidate,
+        judgement: &JudgementNote,
+        verdict: Verdict,
+        reason: Option<&str>,
+    ) {
+        // To be told of an undeclared change is no red reading: what is declared then is declared in time.
+        self.was_red |= !judgement.only_undeclared;
+        self.told_undeclared |= judgement.told_undeclared;
+        self.same_findings.note(judgement.fingerprint);
+        self.corrections = self.corrections.saturating_add(1);
+        self.discarded = verdict == Verdict::Discarded;
         if verdict == Verdict::Improved {
-            node.best = Some(candidate);
+            self.best = Some(candidate);
         }
         // The next answer is laid over the best state, so its findings are the ones to mend.
-        let best = node.best.iter().flat_map(|best| &best.readings);
-        node.failure = Some(Failure {
+        let best = self.best.iter().filter_map(|best| best.judgement.as_ref());
+        self.failure = Some(Failure {
             class: RetryClass::Correction,
             reason: reason.unwrap_or("the candidate is not stable").to_owned(),
-            evidence: best.map(|reading| reading.blob).collect(),
-            lines,
+            evidence: best.map(|judgement| judgement.blob).collect(),
+            lines: judgement.headlines.clone(),
         });
-        node.work = Work::Context(Intent::Correction);
+        self.work = Work::Context(Intent::Correction);
+    }
+
+    /// The user said no to what a candidate needs, and what is to be done instead.
+    fn corrected_by_user(&mut self, why: &str) {
+        let Work::Waiting(wait) = &self.work else { return };
+        let evidence = match &wait.held {
+            Held::Candidate(candidate) => {
+                let blob = candidate.judgement.as_ref().map(|judgement| judgement.blob);
+                self.best = Some((**candidate).clone());
+                blob
+            }
+            Held::Changes(_) => None,
+        };
+        let line = format!("the user says: {why}");
+        self.was_red = true;
+        self.failure = Some(Failure {
+            class: RetryClass::Correction,
+            reason: line.clone(),
+            evidence: evidence.into_iter().collect(),
+            lines: vec![line],
+        });
+        self.work = Work::Context(Intent::Correction);
     }
 }
 

@@ -1,18 +1,13 @@
 //! What the log owes next: decisions that follow from the facts in it, as events of their own.
 
-use super::node::{Node, Work};
+use super::node::{Candidate, Node, Work};
 use super::{PlanWork, SessionState, Stop};
+use crate::consent::{Need, flags_for};
 use crate::effect::Effect;
-use crate::energy::Energy;
-use crate::event::{
-    Category, Certificate, Closed, EscalateReason, Event, RetryClass, StageResult, StageVerdict, Trouble,
-    Verdict,
-};
+use crate::event::{Category, Certificate, Closed, EscalateReason, Event, RetryClass, Trouble, Verdict};
 use crate::hash::ShaBuilder;
 use crate::ids::{Millis, NodeId};
 use crate::outcome::{Closing, EndReason, FinalPass, NodeEnd, outcome};
-use crate::path::RelPath;
-use crate::reading::Status;
 
 /// How often in a row the same answer or the same findings may come before a node is given up.
 const SAME_IN_A_ROW: u32 = 3;
@@ -40,6 +35,9 @@ impl SessionState {
     fn decision(&self) -> Option<Event> {
         if let PlanWork::Proposed(source) = self.planning.work {
             return Some(self.adoption(source));
+        }
+        if let Some(node) = self.nodes.values().find(|node| node.refused && node.end.is_none()) {
+            return Some(Event::NodeClosed { node: node.spec.id.clone(), end: Closed::Rejected });
         }
         if let Some(node) = self.active.as_ref().and_then(|id| self.nodes.get(id)) {
             if let Some(event) = self.judgement(node) {
@@ -89,7 +87,54 @@ impl SessionState {
         if next.is_none() && self.all_closed() {
             return Some(self.ending(EndReason::NodesClosed, None));
         }
+        if next.is_none() && self.planning.work == PlanWork::Done && self.nodes.values().any(Node::waits) {
+            return Some(self.ending(EndReason::Consents, Some(self.missing_consents())));
+        }
         None
+    }
+
+    /// What is missing, and the one command that goes on from here.
+    fn missing_consents(&self) -> Trouble {
+        let needs: Vec<&Need> = self.waiting_needs().collect();
+        let flags: Vec<String> =
+            self.waiting_flags().iter().map(|flag| format!("--allow {}", quoted(flag))).collect();
+        let first = needs.first().map_or_else(String::new, |need| format!("{}: {}", need.subject, need.why));
+        let more = match needs.len() {
+            0 | 1 => String::new(),
+            many => format!(" (and {} more)", many - 1),
+        };
+        Trouble {
+            what: "finished work waits for your consent".to_owned(),
+            why: format!("{first}{more}"),
+            todo: format!("`perspt resume {}` goes on from here, with no new model call", flags.join(" ")),
+        }
+    }
+
+    /// The words of `--allow` that cover everything that waits.
+    pub fn waiting_flags(&self) -> Vec<String> {
+        let mut flags: Vec<String> = Vec::new();
+        for wait in self.nodes.values().filter(|node| node.waits()).filter_map(|node| node.work.wait()) {
+            let is_cut = wait.count as usize > wait.needs.len();
+            let covers = |flag: String| match flag.split_once(':') {
+                Some((kind, _)) if is_cut => format!("{kind}:any"),
+                _ => flag,
+            };
+            for flag in flags_for(&wait.needs).into_iter().map(covers) {
+                if !flags.contains(&flag) {
+                    flags.push(flag);
+                }
+            }
+        }
+        flags
+    }
+
+    /// The consents that nodes wait for.
+    pub fn waiting_needs(&self) -> impl Iterator<Item = &Need> {
+        let waits = self.order.iter().filter_map(|id| self.nodes.get(id)).filter(|node| node.waits());
+        waits.flat_map(|node| match &node.work {
+            Work::Waiting(wait) => wait.needs.as_slice(),
+            _ => &[],
+        })
     }
 
     fn adoption(&self, source: crate::event::PlanSource) -> Event {
@@ -105,52 +150,32 @@ impl SessionState {
         }
     }
 
-    /// The judgement of a candidate once every stage that can look has looked.
+    /// The verdict on a candidate once it is judged.
     fn judgement(&self, node: &Node) -> Option<Event> {
         let Work::Verifying(candidate) = &node.work else { return None };
-        if self.next_stage(node).is_some() || self.degraded.is_some() {
-            return None;
-        }
-        let settings = self.settings();
-        let required = self.required_stages(&node.roots);
-        let energy = Energy::of(&candidate.readings, &required, &settings.weights);
-        let best = node.best.as_ref().and_then(|best| best.energy.as_ref());
-        let verdict = if energy.is_stable(&settings.weights) && !required.is_empty() {
+        let judgement = candidate.judgement.as_ref().filter(|_| self.degraded.is_none())?;
+        let weights = self.settings().weights;
+        let best = node.best.as_ref().and_then(Candidate::energy);
+        let verdict = if judgement.energy.is_stable(&weights) && judgement.missing_count == 0 {
             Verdict::Stable
-        } else if best.is_none_or(|best| energy.rank() < best.rank()) {
+        } else if judgement.energy.is_stable(&weights) {
+            Verdict::Waits
+        } else if best.is_none_or(|best| judgement.energy.rank() < best.rank()) {
             Verdict::Improved
         } else {
             Verdict::Discarded
         };
-        let stages = required
-            .iter()
-            .map(|stage| {
-                let reading = candidate.readings.iter().find(|reading| reading.stage == *stage);
-                let result = match reading.map(|reading| &reading.status) {
-                    None | Some(Status::NotRun(_)) => StageResult::NotRun,
-                    Some(Status::Unavailable(_)) => StageResult::Unavailable,
-                    Some(Status::Measured) => match reading.map_or(0, |reading| reading.errors) {
-                        0 => StageResult::Pass,
-                        errors => StageResult::Fail(errors),
-                    },
-                };
-                StageVerdict {
-                    stage: stage.clone(),
-                    tool: reading.map_or_else(|| self.tool_of(stage), |reading| reading.tool.clone()),
-                    result,
-                    tests: reading.and_then(|reading| reading.tests),
-                }
-            })
-            .collect();
         Some(Event::AttemptJudged {
             node: node.spec.id.clone(),
             attempt: node.attempts.saturating_add(1),
             tree: candidate.branch.tree,
-            stages,
-            energy,
-            threshold: settings.weights.epsilon,
+            stages: judgement.stages.clone(),
+            energy: judgement.energy.clone(),
+            threshold: weights.epsilon,
             verdict,
-            reason: candidate.readings.iter().flat_map(|reading| reading.headlines.iter()).next().cloned(),
+            reason: judgement.headlines.first().cloned(),
+            grade: judgement.grade,
+            missing: judgement.missing.clone(),
         })
     }
 
@@ -165,7 +190,7 @@ impl SessionState {
     }
 
     /// Whether the node is given up before its next request, and with what certificate.
-    fn give_up(&self, node: &Node) -> Option<Certificate> {
+    pub(super) fn give_up(&self, node: &Node) -> Option<Certificate> {
         let failure = node.failure.as_ref();
         let asks_next = matches!(node.work, Work::Context(_));
         let settings = self.settings();
@@ -213,7 +238,7 @@ impl SessionState {
             ),
             (_, Some(RetryClass::Retarget)) if node.best.is_none() && node.rebuilds == 0 => (
                 Category::ModelCapability,
-                "what the model wanted to do to the files was refused: name in the task what may change, or try another model with `--model`",
+                "what the model wanted to do to the files was refused: name the files in the task, or try another model with `--model`",
             ),
             (_, Some(_) | None) if node.rebuilds > 0 => (
                 Category::ImplementationError,
@@ -221,7 +246,7 @@ impl SessionState {
             ),
             (_, Some(_) | None) => (
                 Category::ImplementationError,
-                "read the residuals: say in the task what may change (`… and update the tests`), make it smaller or more exact, or try another model",
+                "read the residuals: make the task smaller or more exact, or try another model",
             ),
         };
         let best = node.best.as_ref();
@@ -231,14 +256,14 @@ impl SessionState {
         // Answers are not kept beyond their node; what was wrong with one stands in the lines.
         if class != Some(RetryClass::Correction) {
             // What the tools found before the model went astray is still what is wrong.
-            let found = best.iter().flat_map(|best| &best.readings).flat_map(|reading| &reading.headlines);
-            residuals.extend(found.take(LINES).cloned());
+            let found = best.iter().filter_map(|best| best.judgement.as_ref());
+            residuals.extend(found.flat_map(|judgement| &judgement.headlines).take(LINES).cloned());
         }
         let measured = node.failure.iter().filter(|failure| failure.class == RetryClass::Correction);
         Certificate {
             reason,
             category,
-            energy: best.and_then(|best| best.energy.clone()),
+            energy: best.and_then(|best| best.energy().cloned()),
             residuals,
             evidence: measured.flat_map(|failure| failure.evidence.clone()).take(LINES).collect(),
             answers: node.answers_used(),
@@ -251,9 +276,9 @@ impl SessionState {
     /// A node that waits for one that did not make it.
     fn blocked(&self) -> Option<(NodeId, NodeId)> {
         let lost = |id: &&NodeId| {
-            self.nodes
-                .get(*id)
-                .is_some_and(|node| matches!(node.end, Some(NodeEnd::Escalated | NodeEnd::Blocked)))
+            self.nodes.get(*id).is_some_and(|node| {
+                matches!(node.end, Some(NodeEnd::Escalated | NodeEnd::Blocked | NodeEnd::Rejected))
+            })
         };
         self.order.iter().filter_map(|id| self.nodes.get(id)).filter(|node| node.end.is_none()).find_map(
             |node| {
@@ -264,26 +289,34 @@ impl SessionState {
     }
 
     fn ending(&self, reason: EndReason, trouble: Option<Trouble>) -> Event {
-        const LISTED: usize = 50;
         let ends = self.node_ends();
-        let owed: Vec<RelPath> = self.owed.values().flatten().take(LISTED).cloned().collect();
-        let closing = Closing { final_pass: self.final_pass(&ends), evidence_owed: !owed.is_empty() };
-        Event::SessionEnded { reason, outcome: outcome(reason, &ends, closing), closing, trouble, owed }
+        let final_pass = match reason {
+            EndReason::NodesClosed => self.final_pass(&ends),
+            // The last look comes when every node is closed.
+            _ => FinalPass::NotNeeded,
+        };
+        let closing = Closing { final_pass };
+        Event::SessionEnded { reason, outcome: outcome(reason, &ends, closing), closing, trouble }
     }
 
-    /// The head's readings are the final pass: `wanted` has taken every one that was missing.
+    /// What each node was judged by is of the head's own tree; what only the last look measured was judged then.
     fn final_pass(&self, ends: &[NodeEnd]) -> FinalPass {
         if !ends.contains(&NodeEnd::Committed) {
             return FinalPass::NotNeeded;
         }
-        let clean = self.live_roots().all(|root| {
-            self.root_stages(root).is_some_and(|stages| {
-                stages.stages.iter().filter(|tool| tool.required).all(|tool| {
-                    let readings = self.baseline_of(&root.stage(tool.kind));
-                    !readings.is_empty() && readings.iter().all(|reading| reading.is_green())
-                })
-            })
-        });
+        let weights = self.settings().weights;
+        let looked =
+            self.last_look.as_ref().filter(|(tree, _)| self.head.is_some_and(|head| head.id == *tree));
+        let clean = match looked {
+            Some((_, judgement)) => judgement.energy.is_stable(&weights),
+            None => self.unjudged_stages().is_empty(),
+        };
         if clean { FinalPass::Clean } else { FinalPass::Red }
     }
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@+".contains(c);
+    if word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }

@@ -16,19 +16,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::budget::Account;
+use crate::consent::Consents;
 use crate::effect::{Branch, Effect, EffectKey, EffectStage, Intent, TreeRef};
 use crate::energy::ReadingSummary;
 use crate::event::{
-    Calibration, KeptPlace, MissingTool, PlanSource, RepoMode, RootRef, RootStages, SessionStarted, Trouble,
+    Calibration, JudgementNote, KeptPlace, MissingTool, PlanSource, RepoMode, RootRef, RootStages,
+    SessionStarted, Trouble,
 };
 use crate::hash::Sha;
-use crate::ids::{BlobId, EffectId, Millis, NodeId};
+use crate::ids::{BlobId, EffectId, Millis, NodeId, TreeId};
 use crate::outcome::{EndReason, NodeEnd, Outcome};
 use crate::path::RelPath;
 use crate::plan::PlanNode;
 use crate::reading::StageId;
 
-pub use node::{Candidate, Node, NodeState, Work};
+pub use node::{Candidate, Held, Laying, Node, NodeState, Wait, Work};
 
 /// An effect that ought to be running.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -136,6 +138,9 @@ pub struct Baseline {
     pub tree: Option<TreeRef>,
     /// Per stage, one or two runs.
     pub readings: BTreeMap<String, Vec<ReadingSummary>>,
+    /// Stages whose readings were judged with the node that was committed.
+    #[serde(default)]
+    pub judged: BTreeSet<String>,
 }
 
 /// How the session ended.
@@ -147,8 +152,6 @@ pub struct End {
     pub outcome: Outcome,
     /// What went wrong, for ends that are an error.
     pub trouble: Option<Trouble>,
-    /// Files whose evidence is owed.
-    pub owed: Vec<RelPath>,
 }
 
 /// A request to stop.
@@ -209,8 +212,15 @@ pub struct SessionState {
     pub active: Option<NodeId>,
     /// The last commit record's hash; the base tree's before the first.
     pub parent: Sha,
-    /// Files committed without a test that reached their root, by root.
-    pub owed: BTreeMap<String, BTreeSet<RelPath>>,
+    /// What the user permitted.
+    #[serde(default)]
+    pub consents: Consents,
+    /// Roots that the plan makes, which the tree did not have.
+    #[serde(default)]
+    pub planned_roots: Vec<RootRef>,
+    /// The judgement of what nobody but the last look measured, with the head it is of.
+    #[serde(default)]
+    pub last_look: Option<(TreeId, JudgementNote)>,
     /// Files that did not exist when the session began.
     pub authored: BTreeSet<RelPath>,
     /// Files that the user changed while the session went on, with the tree of before, until a commit takes them up
@@ -268,7 +278,10 @@ impl SessionState {
         self.order
             .iter()
             .filter_map(|id| self.nodes.get(id))
-            .map(|node| node.end.unwrap_or(NodeEnd::Open))
+            .map(|node| match node.end {
+                None if node.waits() => NodeEnd::Waiting,
+                end => end.unwrap_or(NodeEnd::Open),
+            })
             .collect()
     }
 
@@ -279,9 +292,8 @@ impl SessionState {
 
     /// The stages that must look at a node, in order: perspt's own look first, then each root's tools.
     pub fn required_stages(&self, roots: &[RootRef]) -> Vec<StageId> {
-        let mut stages = Vec::new();
+        let mut stages = vec![crate::judge::structure_stage()];
         for root in roots {
-            stages.push(root.stage(crate::reading::StageKind::Structure));
             if let Some(root_stages) = self.root_stages(root) {
                 stages.extend(
                     root_stages.stages.iter().filter(|tool| tool.required).map(|tool| root.stage(tool.kind)),

@@ -3,14 +3,17 @@
 use serde::{Deserialize, Serialize};
 
 use super::Asker;
+use crate::consent::{Declared, Need, TestDeclaration};
 use crate::effect::{Branch, Intent};
 use crate::energy::{Energy, ReadingSummary};
-use crate::event::{DiffNote, RetryClass, RootRef};
+use crate::event::{DiffNote, JudgementNote, RetryClass, RootRef};
 use crate::hash::Sha;
 use crate::ids::BlobId;
+use crate::judge::Declarations;
 use crate::outcome::NodeEnd;
 use crate::path::RelPath;
 use crate::plan::PlanNode;
+use crate::reading::{StageId, StageKind, Status};
 
 /// Where a node stands, for people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -28,12 +31,16 @@ pub enum NodeState {
     Retrying,
     /// Stable, not yet in the tree.
     Committing,
+    /// Stable but for a consent that only the user can give.
+    Waiting,
     /// In the tree.
     Committed,
     /// Given up.
     Escalated,
     /// Never ran.
     Blocked,
+    /// The user said no to what it needs.
+    Rejected,
 }
 
 impl NodeState {
@@ -49,6 +56,8 @@ impl NodeState {
             NodeState::Committed => "committed",
             NodeState::Escalated => "escalated",
             NodeState::Blocked => "blocked",
+            NodeState::Waiting => "waiting",
+            NodeState::Rejected => "rejected",
         }
     }
 }
@@ -62,8 +71,79 @@ pub struct Candidate {
     pub diff: DiffNote,
     /// What was measured.
     pub readings: Vec<ReadingSummary>,
+    /// The tests as they were, over its code.
+    #[serde(default)]
+    pub old_tests: Vec<ReadingSummary>,
     /// The judgement, once made.
-    pub energy: Option<Energy>,
+    pub judgement: Option<JudgementNote>,
+}
+
+impl Candidate {
+    /// A candidate of which nothing is known yet.
+    pub fn new(branch: Branch, diff: DiffNote) -> Candidate {
+        Candidate { branch, diff, readings: vec![], old_tests: vec![], judgement: None }
+    }
+
+    /// Its energy, once judged.
+    pub fn energy(&self) -> Option<&Energy> {
+        self.judgement.as_ref().map(|judgement| &judgement.energy)
+    }
+
+    /// The tests that the stage ran must also be run as they were: something existing is not what it was.
+    fn wants_old_tests(&self, stage: &StageId) -> bool {
+        let asks = self.readings.iter().any(|reading| reading.old_tests);
+        asks && !self.old_tests.iter().any(|reading| reading.stage == *stage)
+    }
+
+    /// The test stage whose old tests are to be run next. Where more tests fail than before, the candidate is not
+    /// stable whatever they say.
+    pub fn next_old_tests(
+        &self,
+        failed_before: impl Fn(&StageId) -> u32,
+        had_tests: impl Fn(&StageId) -> bool,
+    ) -> Option<StageId> {
+        let holds = |reading: &&ReadingSummary| {
+            reading.stage.kind == StageKind::Test
+                && reading.status == Status::Measured
+                && reading.errors <= failed_before(&reading.stage)
+                && had_tests(&reading.stage)
+                && self.wants_old_tests(&reading.stage)
+        };
+        self.readings.iter().find(holds).map(|reading| reading.stage.clone())
+    }
+}
+
+/// What a node that waits for a consent holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Held {
+    /// An answer's changes, with commands to be run before they are measured.
+    Changes(Laying),
+    /// A candidate that is stable but for consents.
+    Candidate(Box<Candidate>),
+}
+
+/// What is to be laid out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Laying {
+    /// The changes.
+    pub changes: BlobId,
+    /// Commands of the answer.
+    #[serde(default)]
+    pub commands: Vec<String>,
+}
+
+/// A node that waits for consents.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wait {
+    /// The consents that are missing, the first few.
+    pub needs: Vec<Need>,
+    /// How many are missing in all.
+    pub count: u32,
+    /// What waits.
+    pub held: Held,
+    /// Whether another node has published something that overlaps it since.
+    #[serde(default)]
+    pub overtaken: bool,
 }
 
 /// What a node is doing.
@@ -71,7 +151,7 @@ pub struct Candidate {
 pub enum Work {
     /// Waits for its turn.
     #[default]
-    Waiting,
+    Queued,
     /// A prompt is to be compiled.
     Context(Intent),
     /// The model is to be asked.
@@ -89,14 +169,13 @@ pub enum Work {
         answer: BlobId,
     },
     /// The changes are to be laid out.
-    LayingOut {
-        /// The changes.
-        changes: BlobId,
-    },
+    LayingOut(Laying),
     /// The candidate is to be measured and judged.
     Verifying(Box<Candidate>),
     /// The candidate is stable, and to be published.
     Stable(Box<Candidate>),
+    /// Consents are missing.
+    Waiting(Box<Wait>),
     /// Nothing is left to do.
     Closed,
 }
@@ -165,6 +244,21 @@ pub struct Node {
     pub failure: Option<Failure>,
     /// Whether the last candidate was worse than the best and was dropped.
     pub discarded: bool,
+    /// What the plan and the answers declare.
+    #[serde(default)]
+    pub declared: Declarations,
+    /// Whether a reading was red: what is declared from then on is declared late.
+    #[serde(default)]
+    pub was_red: bool,
+    /// Whether the model was told of undeclared changes.
+    #[serde(default)]
+    pub told_undeclared: bool,
+    /// Whether tests that were red before are a matter of consent now: corrections are used up.
+    #[serde(default)]
+    pub asks_red: bool,
+    /// Whether the user said no to what it needs.
+    #[serde(default)]
+    pub refused: bool,
     /// Files the model has been shown.
     pub reads: Vec<RelPath>,
     /// The last prompt.
@@ -181,11 +275,20 @@ pub struct Node {
 impl Node {
     /// A planned node that has not begun.
     pub fn new(spec: PlanNode, roots: Vec<RootRef>) -> Node {
+        let declared = Declarations {
+            tests: spec.changes_tests.iter().map(|one| (one.clone(), Declared::InTime)).collect(),
+            red: spec.leaves_red.iter().map(|name| (name.clone(), Declared::InTime)).collect(),
+        };
         Node {
             spec,
             roots,
+            declared,
+            was_red: false,
+            told_undeclared: false,
+            asks_red: false,
+            refused: false,
             generation: 0,
-            work: Work::Waiting,
+            work: Work::Queued,
             asker: Asker::default(),
             attempts: 0,
             corrections: 0,
@@ -210,12 +313,14 @@ impl Node {
             (Some(NodeEnd::Committed), _) => NodeState::Committed,
             (Some(NodeEnd::Escalated), _) => NodeState::Escalated,
             (Some(NodeEnd::Blocked), _) => NodeState::Blocked,
-            (Some(NodeEnd::Open) | None, work) => match work {
-                Work::Waiting => NodeState::Queued,
+            (Some(NodeEnd::Rejected), _) => NodeState::Rejected,
+            (Some(NodeEnd::Open | NodeEnd::Waiting) | None, work) => match work {
+                Work::Queued => NodeState::Queued,
+                Work::Waiting(_) => NodeState::Waiting,
                 Work::Context(_) | Work::Asking { .. } if self.failure.is_some() => NodeState::Retrying,
                 Work::Context(_) | Work::Asking { .. } => NodeState::Generating,
                 Work::Parsing { .. } => NodeState::Validating,
-                Work::LayingOut { .. } | Work::Verifying(_) => NodeState::Verifying,
+                Work::LayingOut(_) | Work::Verifying(_) => NodeState::Verifying,
                 Work::Stable(_) | Work::Closed => NodeState::Committing,
             },
         }
@@ -239,6 +344,18 @@ impl Node {
         self.spec.output_files.contains(path) || self.spec.modifies.contains(path)
     }
 
+    /// Whether it waits for consents.
+    pub fn waits(&self) -> bool {
+        self.end.is_none() && matches!(self.work, Work::Waiting(_))
+    }
+
+    /// Takes in what an answer declares.
+    pub fn declare(&mut self, tests: &[TestDeclaration], red: &[String]) {
+        let when = if self.was_red { Declared::Late } else { Declared::InTime };
+        self.declared.tests.extend(tests.iter().map(|one| (one.clone(), when)));
+        self.declared.red.extend(red.iter().map(|name| (name.clone(), when)));
+    }
+
     /// Drops what only an open node needs.
     pub fn close(&mut self, end: NodeEnd) {
         self.end = Some(end);
@@ -247,6 +364,7 @@ impl Node {
         self.asker.last_failure = None;
         if let Some(best) = &mut self.best {
             best.readings.clear();
+            best.old_tests.clear();
         }
     }
 }

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::node::{Node, Work};
+use super::node::{Candidate, Held, Laying, Node, Wait, Work};
 use super::{PlanWork, SessionState, Stop, Wanted, stage_key};
 use crate::budget::{BudgetKind, Spend};
-use crate::effect::{Branch, Effect, EffectKey, Expects, Intent};
+use crate::effect::{Branch, Effect, EffectKey, Expects, Intent, Question};
 use crate::energy::ReadingSummary;
-use crate::event::RootRef;
+use crate::event::{Approval, RootRef};
 use crate::hash::Sha;
 use crate::ids::{BlobId, EffectId, Millis, NodeId};
 use crate::outcome::NodeEnd;
@@ -80,7 +80,8 @@ impl SessionState {
     pub(super) fn next_effect(&self) -> Option<(Option<NodeId>, Effect)> {
         let session = |effect: Effect| Some((None, effect));
         let Some(found) = &self.found else { return session(Effect::Snapshot) };
-        if self.probed.is_none() {
+        let is_probed = |root: &RootRef| self.root_stages(root).is_some();
+        if self.probed.is_none() || !self.planned_roots.iter().all(is_probed) {
             return session(Effect::Probe);
         }
         if !self.fetched {
@@ -97,7 +98,60 @@ impl SessionState {
             let node = self.nodes.get(id)?;
             return self.node_effect(node, &head).map(|effect| (Some(id.clone()), effect));
         }
-        None
+        self.last_judgement(&head).and_then(session)
+    }
+
+    /// Judges what only the last look measured.
+    fn last_judgement(&self, head: &Branch) -> Option<Effect> {
+        let committed = self.nodes.values().any(|node| node.end == Some(NodeEnd::Committed));
+        let looked = self.last_look.as_ref().is_some_and(|(tree, _)| *tree == head.tree);
+        let required = self.unjudged_stages();
+        if !committed || !self.all_closed() || looked || required.is_empty() {
+            return None;
+        }
+        let readings = required.iter().flat_map(|stage| self.baseline_of(stage)).map(|one| one.blob);
+        Some(Effect::Judge {
+            branch: *head,
+            readings: readings.collect(),
+            before: required.iter().flat_map(|stage| self.first_looks(stage)).collect(),
+            old_tests: vec![],
+            grants: self.consents.grants.len() as u32,
+            required,
+        })
+    }
+
+    /// Stages of the head that no committed node was judged by.
+    pub(super) fn unjudged_stages(&self) -> Vec<StageId> {
+        let roots = self.live_roots().filter(|root| self.is_used(root));
+        let stages = roots.filter_map(|root| self.root_stages(root)).flat_map(|stages| {
+            stages.stages.iter().filter(|tool| tool.required).map(|tool| stages.root.stage(tool.kind))
+        });
+        // What could be looked at neither before the session nor now, because the root does not build, is not missed.
+        let looked =
+            |stage: &StageId| !self.baseline_of(stage).is_empty() || !self.first_looks(stage).is_empty();
+        let existed = |stage: &StageId| {
+            self.found
+                .iter()
+                .flat_map(|found| &found.roots)
+                .any(|root| root.dir == stage.root && root.plugin == stage.plugin)
+        };
+        stages
+            .filter(|stage| !self.baseline.judged.contains(&stage_key(stage)))
+            .filter(|stage| looked(stage) || !existed(stage))
+            .collect()
+    }
+
+    /// Whether a root is there: it was found in the tree, or a committed node has made it.
+    fn is_used(&self, root: &RootRef) -> bool {
+        let existing = self.found.as_ref().is_some_and(|found| {
+            found.repo_mode == crate::event::RepoMode::Existing && found.roots.contains(root)
+        });
+        let committed = |node: &Node| node.end == Some(NodeEnd::Committed) && node.roots.contains(root);
+        existing || self.nodes.values().any(committed)
+    }
+
+    fn first_looks(&self, stage: &StageId) -> Vec<BlobId> {
+        self.first_baseline.get(&stage_key(stage)).cloned().unwrap_or_default()
     }
 
     /// The roots whose tools work.
@@ -105,8 +159,8 @@ impl SessionState {
         self.probed.iter().flatten().filter(|stages| stages.missing.is_empty()).map(|stages| &stages.root)
     }
 
-    fn measure(branch: &Branch, stage: StageId, run: u32, against: Vec<BlobId>) -> Effect {
-        Effect::Measure { branch: *branch, stage, run, against }
+    fn measure(branch: &Branch, stage: StageId, run: u32) -> Effect {
+        Effect::Measure { branch: *branch, stage, run }
     }
 
     /// What is still to be measured of the head, then which of its stages are to be calibrated. After a
@@ -126,8 +180,7 @@ impl SessionState {
                 let looked = |reading: &ReadingSummary| reading.status == Status::Measured;
                 let again = tool.kind == StageKind::Test && taken.len() < runs && taken.iter().all(looked);
                 if taken.is_empty() || again {
-                    let against = self.against(&stage);
-                    return Some(Self::measure(head, stage, taken.len() as u32 + 1, against));
+                    return Some(Self::measure(head, stage, taken.len() as u32 + 1));
                 }
                 if tool.kind != StageKind::Test && !taken.iter().all(ReadingSummary::is_green) {
                     break;
@@ -159,15 +212,17 @@ impl SessionState {
     fn measures_head_in(&self, root: &RootRef, untouched: bool) -> bool {
         let active = self.active.as_ref().and_then(|id| self.nodes.get(id));
         let committed = self.nodes.values().any(|node| node.end == Some(NodeEnd::Committed));
+        let found = self.found.as_ref().is_some_and(|found| found.roots.contains(root));
         match active {
-            Some(node) => node.roots.contains(root),
-            None => untouched || (committed && self.all_closed()),
+            // A root that the plan makes is not there before a node has made it.
+            Some(node) => node.roots.contains(root) && if untouched { found } else { self.is_used(root) },
+            None => (untouched && found) || (committed && self.all_closed() && self.is_used(root)),
         }
     }
 
     /// The readings a reading of this stage is held against: the session's first look, and the head's.
     fn against(&self, stage: &StageId) -> Vec<BlobId> {
-        let mut against = self.first_baseline.get(&stage_key(stage)).cloned().unwrap_or_default();
+        let mut against = self.first_looks(stage);
         for reading in self.baseline_of(stage) {
             if !against.contains(&reading.blob) {
                 against.push(reading.blob);
@@ -194,7 +249,8 @@ impl SessionState {
                 Some(Effect::Parse { answer: *answer, expects })
             }
             PlanWork::Approval => {
-                Some(Effect::Question { over: planning.adopted.map_or(Sha::ZERO, |adopted| adopted.0) })
+                let plan = planning.adopted.map_or(Sha::ZERO, |adopted| adopted.0);
+                Some(Effect::Question { question: Question::Plan { plan } })
             }
             PlanWork::Proposed(_) | PlanWork::Done => None,
         }
@@ -208,7 +264,8 @@ impl SessionState {
     fn node_effect(&self, node: &Node, head: &Branch) -> Option<Effect> {
         let start = node.start(*head);
         match &node.work {
-            Work::Waiting | Work::Closed => None,
+            Work::Queued | Work::Closed => None,
+            Work::Waiting(wait) => self.consent_question(wait),
             Work::Context(intent) => Some(Effect::Assemble {
                 intent: *intent,
                 attempt: node.asker.attempt(*intent),
@@ -221,37 +278,78 @@ impl SessionState {
             Work::Parsing { answer } => {
                 Some(Effect::Parse { answer: *answer, expects: Expects::Bundle(start) })
             }
-            Work::LayingOut { changes } => Some(Effect::LayOut { base: head.base, changes: *changes }),
-            Work::Verifying(candidate) => {
-                let stage = self.next_stage(node)?;
-                let against = self.against(&stage);
-                Some(Self::measure(&candidate.branch, stage, 1, against))
+            Work::LayingOut(Laying { changes, commands }) => {
+                let (changes, commands) = (*changes, commands.clone());
+                Some(Effect::LayOut { base: head.base, changes, commands })
             }
+            Work::Verifying(candidate) => Some(self.verification(node, candidate)),
             Work::Stable(candidate) => self.calibration_owed(candidate).or_else(|| {
-                Some(Effect::Publish {
-                    branch: candidate.branch,
-                    evidence: candidate.readings.iter().map(|reading| reading.blob).collect(),
-                    required: self.required_stages(&node.roots),
-                })
+                let (readings, before, old_tests) = self.evidence_of(node, candidate);
+                let required = self.required_stages(&node.roots);
+                Some(Effect::Publish { branch: candidate.branch, readings, before, old_tests, required })
             }),
         }
+    }
+
+    /// What is next for a candidate: a stage that has not looked, the tests as they were, then the judgement.
+    fn verification(&self, node: &Node, candidate: &Candidate) -> Effect {
+        if let Some(stage) = self.next_stage(node) {
+            return Self::measure(&candidate.branch, stage, 1);
+        }
+        let failed =
+            |stage: &StageId| self.baseline_of(stage).iter().map(|one| one.errors).max().unwrap_or(0);
+        let had_tests = |stage: &StageId| {
+            self.baseline_of(stage).iter().filter_map(|one| one.tests).any(|tests| tests.collected() > 0)
+        };
+        if let Some(stage) = candidate.next_old_tests(failed, had_tests) {
+            return Effect::RunOldTests { branch: candidate.branch, stage };
+        }
+        let (readings, before, old_tests) = self.evidence_of(node, candidate);
+        let required = self.required_stages(&node.roots);
+        let grants = self.consents.grants.len() as u32;
+        Effect::Judge { branch: candidate.branch, readings, before, old_tests, required, grants }
+    }
+
+    /// The candidate's readings, those before it, and the tests as they were.
+    fn evidence_of(&self, node: &Node, candidate: &Candidate) -> (Vec<BlobId>, Vec<BlobId>, Vec<BlobId>) {
+        let required = self.required_stages(&node.roots);
+        let blobs = |readings: &[ReadingSummary]| readings.iter().map(|reading| reading.blob).collect();
+        let before = required.iter().flat_map(|stage| self.against(stage)).collect();
+        (blobs(&candidate.readings), before, blobs(&candidate.old_tests))
+    }
+
+    /// The question about what waits, where someone is there to answer it.
+    fn consent_question(&self, wait: &Wait) -> Option<Effect> {
+        let asks = self.meta.as_ref().is_some_and(|meta| meta.approval == Approval::Person);
+        let (judgement, texts) = match &wait.held {
+            Held::Candidate(candidate) => {
+                let structure = |one: &&ReadingSummary| one.stage.kind == StageKind::Structure;
+                let texts = candidate.readings.iter().find(structure).map(|reading| reading.blob);
+                (candidate.judgement.as_ref().map(|judgement| judgement.blob), texts)
+            }
+            Held::Changes(_) => (None, None),
+        };
+        let question = Question::Consents { needs: wait.needs.clone(), count: wait.count, judgement, texts };
+        asks.then_some(Effect::Question { question })
     }
 
     /// The next stage that is to look at the candidate; `None` once every stage that can look has.
     /// Tests are not run on a root that does not compile.
     pub(super) fn next_stage(&self, node: &Node) -> Option<StageId> {
         let Work::Verifying(candidate) = &node.work else { return None };
+        let of = |stage: &StageId| candidate.readings.iter().find(|reading| reading.stage == *stage);
+        let structure = crate::judge::structure_stage();
+        if of(&structure).is_none() {
+            return Some(structure);
+        }
         for root in &node.roots {
-            for stage in self.required_stages(std::slice::from_ref(root)) {
-                match candidate.readings.iter().find(|reading| reading.stage == stage) {
-                    None => return Some(stage),
-                    Some(reading) => {
-                        let gates = matches!(stage.kind, StageKind::Syntax | StageKind::Build);
-                        let red = reading.errors > 0 || reading.status != Status::Measured;
-                        if gates && red {
-                            break;
-                        }
-                    }
+            let stages = self.root_stages(root).into_iter().flat_map(|stages| &stages.stages);
+            for stage in stages.filter(|tool| tool.required).map(|tool| root.stage(tool.kind)) {
+                let Some(reading) = of(&stage) else { return Some(stage) };
+                let gates = matches!(stage.kind, StageKind::Syntax | StageKind::Build);
+                let before = self.baseline_of(&stage).iter().map(|one| one.errors).max().unwrap_or(0);
+                if gates && (reading.errors > before || reading.status != Status::Measured) {
+                    break;
                 }
             }
         }

@@ -1,9 +1,12 @@
 //! Events that make no sense: any kind, with any content, over so few names that they collide.
 
-use perspt_core::effect::{Branch, Effect, EffectKey, Expects, Intent, TreeRef};
+use perspt_core::consent::{ConsentKind, Declared, Grant, Need};
+use perspt_core::effect::{Branch, Effect, EffectKey, Expects, Intent, Question, TreeRef};
 use perspt_core::energy::{Energy, ReadingSummary, Scores, TestCounts};
 use perspt_core::event::*;
+use perspt_core::grade::Grade;
 use perspt_core::ids::{BlobId, EffectId, NodeId, SessionId, TreeId};
+use perspt_core::inventory::TestId;
 use perspt_core::outcome::{Closing, EndReason, FinalPass, Outcome};
 use perspt_core::path::RelPath;
 use perspt_core::plan::{OpenScope, PlanNode, TaskType};
@@ -90,14 +93,12 @@ impl Babble<'_> {
     }
 
     pub fn effect(&mut self) -> Effect {
-        match self.0.below(11) {
+        match self.0.below(13) {
             0 => Effect::Snapshot,
             1 => Effect::Probe,
             2 => Effect::Fetch { tree: self.tree() },
-            3 => Effect::LayOut { base: self.tree(), changes: self.blob() },
-            4 => {
-                Effect::Measure { branch: self.branch(), stage: self.stage(), run: 1, against: self.blobs() }
-            }
+            3 => Effect::LayOut { base: self.tree(), changes: self.blob(), commands: vec![self.text()] },
+            4 => Effect::Measure { branch: self.branch(), stage: self.stage(), run: 1 },
             5 => Effect::Calibrate { branch: self.branch(), stage: self.stage(), reading: self.blob() },
             6 => Effect::Assemble {
                 intent: self.intent(),
@@ -115,12 +116,73 @@ impl Babble<'_> {
                 let expects = [Expects::Plan, Expects::PlanOrFallback, Expects::Bundle(self.branch())];
                 Effect::Parse { answer: self.blob(), expects: self.0.pick(&expects) }
             }
-            9 => Effect::Question { over: self.blob().0 },
+            9 => Effect::Question { question: self.question() },
+            10 => Effect::RunOldTests { branch: self.branch(), stage: self.stage() },
+            11 => Effect::Judge {
+                branch: self.branch(),
+                readings: self.blobs(),
+                before: self.blobs(),
+                old_tests: self.blobs(),
+                required: vec![self.stage()],
+                grants: self.small(),
+            },
             _ => Effect::Publish {
                 branch: self.branch(),
-                evidence: self.blobs(),
+                readings: self.blobs(),
+                before: self.blobs(),
+                old_tests: self.blobs(),
                 required: vec![self.stage()],
             },
+        }
+    }
+
+    fn question(&mut self) -> Question {
+        if self.0.chance(500) {
+            return Question::Plan { plan: self.blob().0 };
+        }
+        Question::Consents {
+            needs: self.needs(),
+            count: self.small(),
+            judgement: self.maybe(Self::blob),
+            texts: self.maybe(Self::blob),
+        }
+    }
+
+    fn need(&mut self) -> Need {
+        let kind = self.0.pick(&ConsentKind::ALL);
+        let declared = self.0.pick(&[Declared::InTime, Declared::Late, Declared::No]);
+        let test = TestId { file: self.path(), name: self.text(), runner: self.text() };
+        Need {
+            weaker: vec![self.text()],
+            test: self.maybe(|_| test),
+            ..need(kind, self.0.pick(&["src/a.rs", "src/a.rs::adds", "make"]), declared)
+        }
+    }
+
+    fn needs(&mut self) -> Vec<Need> {
+        (0..self.0.below(3)).map(|_| self.need()).collect()
+    }
+
+    fn grants(&mut self) -> Vec<Grant> {
+        let words =
+            ["tests", "red:any", "command:make", "tests:src/a.rs", "unmeasured", "deps", "evidence:any"];
+        (0..self.0.below(3)).map(|_| grant(self.0.pick(&words))).collect()
+    }
+
+    fn judgement(&mut self) -> JudgementNote {
+        let (energy, missing) = (if self.0.chance(500) { self.energy() } else { calm() }, self.needs());
+        JudgementNote {
+            energy,
+            missing_count: self.0.pick(&[missing.len() as u32, 0, 7]),
+            missing,
+            headlines: vec![self.text()],
+            fingerprint: self.blob().0,
+            grade: self.0.pick(&[Grade::Tests, Grade::None]),
+            told_undeclared: self.0.chance(300),
+            only_red: self.0.chance(300),
+            tests_changed: self.small(),
+            blob: self.blob(),
+            ..stable()
         }
     }
 
@@ -164,7 +226,7 @@ impl Babble<'_> {
             status: self.0.pick(&status),
             scores: self.scores(),
             errors: self.small(),
-            inherited: self.small(),
+            old_tests: self.0.chance(300),
             tests: self.maybe(|by| TestCounts {
                 passed: by.small(),
                 failed: by.small(),
@@ -202,7 +264,9 @@ impl Babble<'_> {
             evidence: self.blobs(),
             prompt: self.maybe(Self::blob),
             model: self.text(),
-            tests_changed: self.small(),
+            grade: Grade::Build,
+            below: vec![self.text()],
+            consents: self.needs().into_iter().map(|need| Consented { need, grant: grant("deps") }).collect(),
         }
     }
 
@@ -213,7 +277,7 @@ impl Babble<'_> {
             dependencies,
             output_files: self.paths(),
             task_type: self.0.pick(&[TaskType::Code, TaskType::Documentation]),
-            scope: self.0.pick(&[OpenScope::Listed, OpenScope::Sources, OpenScope::NewTests]),
+            scope: self.0.pick(&[OpenScope::Listed, OpenScope::Open]),
             ..plan_node(id.as_str(), &[])
         }
     }
@@ -263,7 +327,14 @@ impl Babble<'_> {
         if self.0.chance(500) {
             let source = self.0.pick(&[PlanSource::Architect, PlanSource::Fallback]);
             let (proposed, evidence) = (self.maybe(|_| source), self.maybe(Self::blob));
-            Ended::PlanParsed { state, capture, proposed, diagnostics: vec![self.text()], evidence }
+            Ended::PlanParsed {
+                state,
+                capture,
+                proposed,
+                diagnostics: vec![self.text()],
+                settled: vec![self.text()],
+                evidence,
+            }
         } else {
             Ended::BundleParsed {
                 state,
@@ -272,12 +343,18 @@ impl Babble<'_> {
                 retry: self.maybe(|by| by.0.pick(&classes)),
                 violations: vec![self.text()],
                 evidence: self.maybe(Self::blob),
+                widened: self.paths(),
+                changes_tests: self.paths().iter().map(|at| declaration(at.as_str())).collect(),
+                leaves_red: vec![self.text()],
+                skipped: vec![self.text()],
+                commands: vec![self.text()],
+                needs: self.needs(),
             }
         }
     }
 
     pub fn ended(&mut self) -> Ended {
-        match self.0.below(18) {
+        match self.0.below(21) {
             0 => Ended::Snapshotted {
                 tree: self.tree(),
                 files: self.number(),
@@ -304,19 +381,24 @@ impl Babble<'_> {
                 runs: vec![],
             },
             7 => {
-                let blind = Calibration::Blind(self.text());
-                let verdict = self.0.pick(&[Calibration::Remembered, Calibration::Sees(vec![]), blind]);
+                let (blind, unreached) =
+                    (Calibration::Blind(self.text()), Calibration::Unreached(self.text()));
+                let sees = Calibration::Sees(vec![]);
+                let verdict = self.0.pick(&[Calibration::Remembered, sees, blind, unreached]);
                 Ended::Calibrated { verdict, runs: vec![] }
             }
             8..=10 => self.asked(),
             11 | 12 => self.read(),
             13 => {
-                let answer = self.0.pick(&[Decision::Yes, Decision::Yes, Decision::No]);
-                Ended::Decided { answer, by: Approval::Person }
+                let other = Decision::Correct(self.text());
+                let answer = self.0.pick(&[Decision::Yes, Decision::Yes, Decision::No, other]);
+                Ended::Decided { answer, by: Approval::Person, grants: self.grants() }
             }
             14 => Ended::Published { commit: Box::new(self.commit()), head: self.tree() },
             15 => Ended::BaseMoved { head: self.tree(), changed: self.paths(), more: self.0.below(2) },
             16 => self.0.pick(&[Ended::Lost, Ended::Cancelled]),
+            17 | 18 => Ended::Judged { judgement: Box::new(self.judgement()) },
+            19 => Ended::LayoutRefused { violations: vec![self.text()], runs: vec![run_note()] },
             _ => Ended::Broke { trouble: trouble() },
         }
     }
@@ -335,7 +417,8 @@ impl Babble<'_> {
             }
             1 => Event::SessionResumed(SessionResumed {
                 limits: self.maybe(|_| plenty()),
-                approval: self.maybe(|_| Approval::Person),
+                approval: self.maybe(|by| by.0.pick(&[Approval::Person, Approval::Policy])),
+                allow: self.grants(),
                 ..SessionResumed::default()
             }),
             2 => Event::TailCut { offset: self.number(), bytes: self.number(), kept_as: self.text() },
@@ -359,8 +442,15 @@ impl Babble<'_> {
                 stages: vec![],
                 energy: self.energy(),
                 threshold: Milli(self.number()),
-                verdict: self.0.pick(&[Verdict::Stable, Verdict::Improved, Verdict::Discarded]),
+                verdict: self.0.pick(&[
+                    Verdict::Stable,
+                    Verdict::Improved,
+                    Verdict::Discarded,
+                    Verdict::Waits,
+                ]),
                 reason: self.maybe(Self::text),
+                grade: self.0.pick(&[Grade::Prose, Grade::Syntax]),
+                missing: self.needs(),
             },
             8 | 9 => Event::NodeClosed { node: self.node_id(), end: self.closed() },
             10 => Event::PauseAsked,
@@ -376,20 +466,24 @@ impl Babble<'_> {
                     EndReason::Aborted,
                     EndReason::Degraded,
                     EndReason::Budget,
+                    EndReason::Consents,
+                    EndReason::Refused,
                 ];
-                let closing = Closing { final_pass: FinalPass::Red, evidence_owed: false };
+                let closing = Closing { final_pass: FinalPass::Red };
                 Event::SessionEnded {
                     reason: self.0.pick(&reasons),
                     outcome: self.0.pick(&[Outcome::Success, Outcome::Failed]),
                     closing,
                     trouble: self.maybe(|_| trouble()),
-                    owed: self.paths(),
                 }
             }
         }
     }
 
     fn closed(&mut self) -> Closed {
+        if self.0.chance(200) {
+            return Closed::Rejected;
+        }
         if self.0.chance(500) {
             return Closed::Blocked { by: self.node_id() };
         }

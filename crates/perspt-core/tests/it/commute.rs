@@ -3,12 +3,13 @@
 
 use std::collections::BTreeMap;
 
+use perspt_core::consent::{ConsentKind, Declared};
 use perspt_core::effect::{Effect, EffectKey, Expects, Intent};
-use perspt_core::energy::Energy;
 use perspt_core::event::{
-    AskNext, Category, Certificate, Closed, DiffNote, Ended, EscalateReason, Event, ParseState, PlanSource,
-    RetryClass, Verdict,
+    AskNext, Category, Certificate, Closed, DiffNote, Ended, EscalateReason, Event, ParseState, RetryClass,
+    Verdict,
 };
+use perspt_core::grade::Grade;
 use perspt_core::ids::{EffectId, Millis, NodeId, SessionId};
 use perspt_core::reading::StageKind;
 use perspt_core::residual::Milli;
@@ -21,25 +22,21 @@ use crate::world::{World, fold};
 
 const NODES: [&str; 4] = ["a", "b", "c", "d"];
 
+/// Those that come to wait for a consent instead of being given up.
+const WAIT: [&str; 2] = ["b", "d"];
+
 /// A session with an approved plan of four nodes that do not depend on each other.
 fn planned() -> Vec<(Millis, Event)> {
     let mut world = World::lucky();
-    let parses = |effect: &Effect| matches!(effect, Effect::Parse { .. });
-    let (by, _) = world.until(|flight| parses(&flight.effect));
-    for id in NODES {
-        let node = Box::new(plan_node(id, &[]));
-        world.record(Event::NodeProposed { by, node, roots: vec![root("", "rust")] });
-    }
-    let proposed = Some(PlanSource::Architect);
-    let (state, capture) = (ParseState::StructuredOk, capture("a plan"));
-    world.ends_with(Ended::PlanParsed { state, capture, proposed, diagnostics: vec![], evidence: None });
+    world.plans(&NODES.map(|id| (plan_node(id, &[]), vec![root("", "rust")])));
     world.until_node("a", |_| true);
     // The first node's first effect is not part of what is shared.
     world.log.pop();
     world.log
 }
 
-/// One node's life as a worker of its own would write it, from the first prompt until it is given up.
+/// One node's life as a worker of its own would write it, from the first prompt until it is given up or
+/// waits.
 fn life(node: &str, up_to: usize) -> Vec<Event> {
     let mut events = Vec::new();
     let mut ordinals: BTreeMap<String, u32> = BTreeMap::new();
@@ -98,22 +95,43 @@ fn life(node: &str, up_to: usize) -> Vec<Event> {
                 retry: Some(RetryClass::Retarget),
                 violations: vec![text("violation")],
                 evidence: None,
+                widened: vec![path(&format!("src/{node}_beside.rs"))],
+                changes_tests: vec![declaration("tests/a.rs")],
+                leaves_red: vec![text("red")],
+                skipped: vec![],
+                commands: vec![],
+                needs: vec![],
             },
         );
     }
     let changes = blob(&text("changes"));
     let tree_of = tree_id(&text("tree"));
     does(
-        Effect::LayOut { base: base.base, changes },
+        Effect::LayOut { base: base.base, changes, commands: vec![] },
         Ended::LaidOut { tree: tree_of, changes, diff: DiffNote::default(), runs: vec![] },
     );
     let candidate = perspt_core::effect::Branch { changes: Some(changes), tree: tree_of, ..base };
     let stage = stage(StageKind::Build);
     let reading = red(tree_of, &stage, 1, &text("finding"));
-    let energy = Energy::of([&reading], std::slice::from_ref(&stage), &Default::default());
+    let readings = vec![reading.blob];
     does(
-        Effect::Measure { branch: candidate, stage, run: 1, against: vec![] },
+        Effect::Measure { branch: candidate, stage: stage.clone(), run: 1 },
         Ended::Measured { reading, environment: None, runs: vec![] },
+    );
+    let needs = [need(ConsentKind::Tests, &text("test"), Declared::InTime)];
+    let waits = WAIT.contains(&node);
+    let judgement = if waits { waiting_for(&needs) } else { unstable(1, &text("finding")) };
+    let energy = judgement.energy.clone();
+    does(
+        Effect::Judge {
+            branch: candidate,
+            readings,
+            before: vec![],
+            old_tests: vec![],
+            required: vec![stage],
+            grants: 0,
+        },
+        Ended::Judged { judgement: Box::new(judgement) },
     );
     events.push(Event::AttemptJudged {
         node: NodeId::from(node),
@@ -122,9 +140,15 @@ fn life(node: &str, up_to: usize) -> Vec<Event> {
         stages: vec![],
         energy: energy.clone(),
         threshold: Milli(100),
-        verdict: Verdict::Improved,
+        verdict: if waits { Verdict::Waits } else { Verdict::Improved },
         reason: Some(text("reason")),
+        grade: Grade::Tests,
+        missing: if waits { needs.to_vec() } else { vec![] },
     });
+    if waits {
+        events.truncate(up_to);
+        return events;
+    }
     let certificate = Certificate {
         reason: EscalateReason::RetriesExhausted,
         category: Category::ImplementationError,

@@ -1,9 +1,15 @@
 //! Energy, and the proof that nothing else can make.
 
+use std::collections::BTreeSet;
+
+use perspt_core::consent::{Consents, Declared};
 use perspt_core::energy::{
     Energy, NotProved, ReadingSummary, Scores, StabilityProof, TestCounts, Weights, prove,
 };
-use perspt_core::ids::BlobId;
+use perspt_core::grade::Grade;
+use perspt_core::inventory::{ChangedTest, Fate, Inventory, TestId};
+use perspt_core::judge::{Case, Declarations, Finding, Terms, Undeclared, structure_stage};
+use perspt_core::plan::Contract;
 use perspt_core::reading::{Reading, StageId, StageKind, Status, TestEnd, TestName, TestResult, Tests};
 use perspt_core::residual::{Charge, Class, Component, Milli, Place, Residual, Severity};
 use proptest::prelude::*;
@@ -16,11 +22,13 @@ const COMPONENTS: [Component; 5] =
 fn reading(kind: StageKind, residuals: Vec<Residual>) -> Reading {
     Reading {
         tree: tree_id("t"),
-        stage: stage(kind),
+        stage: if kind == StageKind::Structure { structure_stage() } else { stage(kind) },
         tool: "a tool".to_owned(),
         status: Status::Measured,
         residuals,
         tests: None,
+        inventory: None,
+        unread: vec![],
         notes: vec![],
     }
 }
@@ -34,13 +42,42 @@ fn summary(reading: &Reading) -> ReadingSummary {
 }
 
 fn energy_of(readings: &[Reading], required: &[StageId], weights: &Weights) -> Energy {
-    let summaries: Vec<_> = readings.iter().map(summary).collect();
-    Energy::of(&summaries, required, weights)
+    let found = readings.iter().flat_map(|one| one.residuals.iter().map(|residual| (&one.stage, residual)));
+    let findings: Vec<Finding> =
+        found.map(|(stage, residual)| Finding { stage: stage.clone(), residual: residual.clone() }).collect();
+    Energy::of_findings(&findings, readings, required, weights)
 }
 
-fn proof(readings: &[Reading], required: &[StageId]) -> Result<StabilityProof, NotProved> {
-    let kept: Vec<(BlobId, Reading)> = readings.iter().map(|one| (blob("r"), one.clone())).collect();
-    prove(tree_id("t"), &kept, required, &Weights::default())
+/// A candidate that changes one existing test, which its plan declares.
+fn changes_a_test() -> Reading {
+    let id = TestId { file: path("tests/a.rs"), name: "adds".to_owned(), runner: "a::adds".to_owned() };
+    let test =
+        ChangedTest { id, fate: Fate::Changed, old: "old".to_owned(), new: "new".to_owned(), weaker: vec![] };
+    let inventory = Inventory { changed: vec![test], ..Inventory::default() };
+    Reading { inventory: Some(inventory), ..reading(StageKind::Structure, vec![]) }
+}
+
+/// The proof of tree `t`, with these words of `--allow`.
+fn proof(readings: &[Reading], required: &[StageId], allowed: &[&str]) -> Result<StabilityProof, NotProved> {
+    let case = Case { tree: tree_id("t"), base: tree_id("base"), readings, before: &[], old_tests: &[] };
+    let changed = BTreeSet::from([path("src/lib.rs")]);
+    let declared = Declarations { tests: vec![(declaration("tests/a.rs"), Declared::InTime)], red: vec![] };
+    let consents = Consents { grants: allowed.iter().map(|word| grant(word)).collect() };
+    let terms = Terms {
+        contract: &Contract::default(),
+        packages: &[],
+        files: &changed,
+        changed: &changed,
+        brings_tests: false,
+        unreached: &BTreeSet::new(),
+        declared: &declared,
+        consents: &consents,
+        undeclared: Undeclared::Tell,
+        red: Undeclared::Tell,
+        required,
+        weights: &Weights::default(),
+    };
+    prove(&case, &terms)
 }
 
 fn weights() -> impl Strategy<Value = Weights> {
@@ -151,7 +188,7 @@ fn an_error_weighs_at_least_one_unit_and_what_is_only_shown_weighs_nothing() {
     let warning = Residual::warning(Component::Syn, Class::CompileWarning, "a tool", "unused");
     let seen = summary(&reading(StageKind::Build, vec![light, inherited, warning]));
     assert_eq!(seen.scores, Scores { log: Milli::ONE, ..Scores::default() });
-    assert_eq!((seen.errors, seen.inherited), (1, 1));
+    assert_eq!((seen.errors, seen.old_tests), (1, false));
     assert!(!seen.is_green());
 }
 
@@ -182,30 +219,64 @@ fn what_could_be_looked_at_ranks_before_what_was_found() {
 
 #[test]
 fn a_proof_is_made_of_readings_of_that_tree_by_every_required_stage() {
+    let own = reading(StageKind::Structure, vec![]);
     let build = reading(StageKind::Build, vec![]);
-    let required = [stage(StageKind::Build)];
-    let proved = proof(std::slice::from_ref(&build), &required).unwrap();
-    assert_eq!((proved.tree(), proved.evidence()), (tree_id("t"), &[blob("r")][..]));
-    assert_eq!(proved.energy().total, Milli(0));
+    let required = [structure_stage(), stage(StageKind::Build)];
+    let both = [own.clone(), build.clone()];
+    let proved = proof(&both, &required, &[]).unwrap();
+    assert_eq!((proved.tree(), proved.judgement().grade), (tree_id("t"), Grade::Build));
+    assert_eq!((proved.judgement().energy.total, proved.consents().len()), (Milli(0), 0));
 
     let mut stray = build.clone();
     stray.tree = tree_id("another");
-    let refused = proof(&[build.clone(), stray.clone()], &required).unwrap_err();
+    let refused = proof(&[own.clone(), stray.clone()], &required, &[]).unwrap_err();
     assert!(matches!(refused, NotProved::OtherTree { stage: "build", found, .. } if found == stray.tree));
-    assert_eq!(proof(std::slice::from_ref(&build), &[]), Err(NotProved::NothingRequired));
+    let mut stray = own.clone();
+    stray.tree = tree_id("another");
+    let refused = proof(&[stray, build.clone()], &required, &[]).unwrap_err();
+    assert!(matches!(refused, NotProved::OtherTree { stage: "structure", .. }));
 
-    let both = [stage(StageKind::Build), stage(StageKind::Test)];
+    let three = [structure_stage(), stage(StageKind::Build), stage(StageKind::Test)];
     let unstable =
         |unmeasured, errors, total| NotProved::Unstable { total: Milli(total), errors, unmeasured };
-    assert_eq!(proof(std::slice::from_ref(&build), &both), Err(unstable(1, 0, 0)));
-    assert_eq!(proof(&[], &required), Err(unstable(1, 0, 0)));
+    assert_eq!(proof(&both, &three, &[]), Err(unstable(1, 0, 0)));
     let mut silent = reading(StageKind::Test, vec![]);
     silent.status = Status::Unavailable("why".to_owned());
-    assert_eq!(proof(&[build.clone(), silent], &both), Err(unstable(1, 0, 0)));
+    assert_eq!(proof(&[own.clone(), build.clone(), silent], &three, &[]), Err(unstable(1, 0, 0)));
     // The same stage of another root is another stage.
-    assert_eq!(proof(&[build], &[root("py", "rust").stage(StageKind::Build)]), Err(unstable(1, 0, 0)));
+    let elsewhere = [structure_stage(), root("py", "rust").stage(StageKind::Build)];
+    assert_eq!(proof(&both, &elsewhere, &[]), Err(unstable(1, 0, 0)));
     let bad = reading(StageKind::Build, vec![error(Component::Syn)]);
-    assert_eq!(proof(&[bad], &required), Err(unstable(0, 1, 1000)));
+    assert_eq!(proof(&[own, bad], &required, &[]), Err(unstable(0, 1, 1000)));
+}
+
+#[test]
+fn nothing_is_proved_without_perspts_own_look() {
+    let build = reading(StageKind::Build, vec![]);
+    let required = [stage(StageKind::Build)];
+    assert_eq!(proof(&[build], &required, &[]), Err(NotProved::NoStructure));
+    assert_eq!(proof(&[], &[], &[]), Err(NotProved::NoStructure));
+    // A look that did not take place is none, where it is required as it always is.
+    let mut silent = reading(StageKind::Structure, vec![]);
+    silent.status = Status::NotRun("why".to_owned());
+    assert!(matches!(proof(&[silent], &[structure_stage()], &[]), Err(NotProved::Unstable { .. })));
+}
+
+#[test]
+fn a_proof_needs_every_consent_and_says_what_gave_it() {
+    let readings = [changes_a_test()];
+    let required = [structure_stage()];
+    let refused = proof(&readings, &required, &["evidence", "red:any"]).unwrap_err();
+    let NotProved::NoConsent { kind, subject } = refused else { panic!("{refused}") };
+    assert_eq!((kind.as_str(), subject.as_str()), ("tests", "tests/a.rs::adds"));
+    let proved = proof(&readings, &required, &["deps", "tests"]).unwrap();
+    let given: Vec<_> =
+        proved.consents().iter().map(|(need, grant)| (need.subject.as_str(), grant.to_string())).collect();
+    assert_eq!(given, [("tests/a.rs::adds", "tests".to_owned())]);
+    // An unstable candidate is refused for that, whatever is permitted.
+    let mut worse = changes_a_test();
+    worse.residuals.push(error(Component::Str));
+    assert!(matches!(proof(&[worse], &required, &["tests:any"]), Err(NotProved::Unstable { .. })));
 }
 
 #[test]
@@ -226,6 +297,17 @@ fn a_summary_says_what_the_log_needs_and_no_more() {
     assert_eq!(seen.headlines.len(), 4);
     assert!(seen.headlines[0].starts_with("src/lib.rs:7: é"));
     assert!(seen.headlines.iter().all(|line| line.chars().count() == 200));
+}
+
+#[test]
+fn a_summary_says_whether_the_tests_as_they_were_must_be_run() {
+    assert!(summary(&changes_a_test()).old_tests);
+    let mut added = changes_a_test();
+    let inventory = added.inventory.take().unwrap();
+    let id = inventory.changed[0].id.clone();
+    let moved = vec![(id.clone(), TestId { file: path("tests/b.rs"), ..id.clone() })];
+    added.inventory = Some(Inventory { added: vec![id], moved, ..Inventory::default() });
+    assert!(!summary(&added).old_tests);
 }
 
 #[test]

@@ -4,6 +4,8 @@
 
 mod babble;
 mod commute;
+mod consent;
+mod consents;
 mod dice;
 mod energy;
 mod golden;

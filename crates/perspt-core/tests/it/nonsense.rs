@@ -107,6 +107,8 @@ impl Drift {
                 | Ended::AskFailed { .. }
                 | Ended::Measured { .. }
                 | Ended::LaidOut { .. }
+                | Ended::LayoutRefused { .. }
+                | Ended::Judged { .. }
                 | Ended::BundleParsed { .. }
         );
         if closed && of_the_model {

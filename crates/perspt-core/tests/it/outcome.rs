@@ -2,14 +2,16 @@
 
 use perspt_core::outcome::{Closing, EndReason, FinalPass, NodeEnd, Outcome, outcome};
 
-use EndReason::{Aborted, Budget, Degraded, Internal, NodesClosed, Paused, Provider, Refused, Usage};
+use EndReason::{
+    Aborted, Budget, Consents, Degraded, Internal, NodesClosed, Paused, Provider, Refused, Usage,
+};
 use FinalPass::{Clean, NotNeeded, Red};
-use NodeEnd::{Blocked, Committed, Escalated, Open};
+use NodeEnd::{Blocked, Committed, Escalated, Open, Rejected, Waiting};
 
-const REASONS: [EndReason; 9] =
-    [NodesClosed, Paused, Aborted, Internal, Usage, Provider, Budget, Degraded, Refused];
+const REASONS: [EndReason; 10] =
+    [NodesClosed, Paused, Aborted, Internal, Usage, Provider, Budget, Degraded, Refused, Consents];
 
-const NODES: [&[NodeEnd]; 7] = [
+const NODES: [&[NodeEnd]; 11] = [
     &[],
     &[Committed],
     &[Committed, Committed],
@@ -17,6 +19,10 @@ const NODES: [&[NodeEnd]; 7] = [
     &[Committed, Escalated, Blocked],
     &[Escalated, Blocked],
     &[Committed, Open],
+    &[Committed, Rejected],
+    &[Rejected, Blocked],
+    &[Committed, Waiting],
+    &[Waiting, Open, Escalated],
 ];
 
 /// The documented order, said once more in other words: the first that fits of
@@ -30,8 +36,8 @@ fn documented(reason: EndReason, nodes: &[NodeEnd], closing: Closing) -> u8 {
         (2, reason == Usage),
         (8, reason == Provider),
         (5, reason == Budget),
-        (6, reason == Degraded || (closed && closing.evidence_owed)),
-        (7, reason == Refused),
+        (6, reason == Degraded),
+        (7, matches!(reason, Refused | Consents) || (closed && nodes.contains(&Rejected))),
         (4, closed && committed == 0),
         (3, closed && (committed < nodes.len() || closing.final_pass == Red)),
     ];
@@ -43,11 +49,9 @@ fn the_first_code_that_fits_is_the_sessions() {
     for reason in REASONS {
         for nodes in NODES {
             for final_pass in [NotNeeded, Clean, Red] {
-                for evidence_owed in [false, true] {
-                    let closing = Closing { final_pass, evidence_owed };
-                    let code = outcome(reason, nodes, closing).exit_code();
-                    assert_eq!(code, documented(reason, nodes, closing), "{reason:?} {nodes:?} {closing:?}");
-                }
+                let closing = Closing { final_pass };
+                let code = outcome(reason, nodes, closing).exit_code();
+                assert_eq!(code, documented(reason, nodes, closing), "{reason:?} {nodes:?} {closing:?}");
             }
         }
     }
@@ -55,14 +59,24 @@ fn the_first_code_that_fits_is_the_sessions() {
 
 #[test]
 fn only_a_whole_and_clean_session_succeeds() {
-    let clean = Closing { final_pass: Clean, evidence_owed: false };
+    let clean = Closing { final_pass: Clean };
     assert_eq!(outcome(NodesClosed, &[Committed, Committed], clean), Outcome::Success);
     assert_eq!(outcome(NodesClosed, &[Committed, Escalated], clean), Outcome::PartialSuccess);
     assert_eq!(outcome(NodesClosed, &[Escalated, Blocked], clean), Outcome::Failed);
-    let red = Closing { final_pass: Red, evidence_owed: false };
+    let red = Closing { final_pass: Red };
     assert_eq!(outcome(NodesClosed, &[Committed], red), Outcome::PartialSuccess);
-    let owed = Closing { final_pass: Red, evidence_owed: true };
-    assert_eq!(outcome(NodesClosed, &[Committed, Escalated], owed), Outcome::DegradedVerification);
+}
+
+#[test]
+fn a_no_of_the_users_and_a_consent_that_is_missing_are_both_a_seven() {
+    let clean = Closing { final_pass: Clean };
+    assert_eq!(outcome(NodesClosed, &[Committed, Rejected], clean).exit_code(), 7);
+    assert_eq!(outcome(NodesClosed, &[Escalated, Rejected, Blocked], clean).exit_code(), 7);
+    assert_eq!(outcome(Consents, &[Committed, Waiting], clean).exit_code(), 7);
+    // What stopped the session before it could come to that is said first.
+    assert_eq!(outcome(Budget, &[Waiting, Rejected], clean), Outcome::BudgetExhausted);
+    assert_eq!(outcome(Degraded, &[Waiting, Rejected], clean), Outcome::DegradedVerification);
+    assert_eq!(outcome(Paused, &[Waiting], clean), Outcome::Interrupted);
 }
 
 #[test]
@@ -87,5 +101,5 @@ fn each_outcome_has_its_own_code_and_word() {
 #[test]
 fn what_was_decided_for_good_is_not_taken_up_again() {
     let goes_on: Vec<EndReason> = REASONS.into_iter().filter(|reason| reason.is_resumable()).collect();
-    assert_eq!(goes_on, [Paused, Internal, Provider, Budget, Degraded, Refused]);
+    assert_eq!(goes_on, [Paused, Internal, Provider, Budget, Degraded, Refused, Consents]);
 }

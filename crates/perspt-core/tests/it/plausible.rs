@@ -47,17 +47,7 @@ fn where_all_goes_well_every_node_is_committed_and_the_session_succeeds() {
     kept_promises(&world);
     let end = world.state.end.as_ref().unwrap();
     assert_eq!((end.reason, end.outcome), (EndReason::NodesClosed, Outcome::Success));
-    let kinds: Vec<String> = world
-        .events()
-        .filter_map(|event| match event {
-            Event::EffectStarted { effect, key, .. } => {
-                let stage = serde_json::to_value(effect.stage()).unwrap();
-                let stage = stage.as_str().map_or_else(|| stage.to_string(), str::to_owned);
-                Some(format!("{}{stage}", key.node.as_ref().map_or(String::new(), |id| format!("{id}: "))))
-            }
-            _ => None,
-        })
-        .collect();
+    let kinds = world.started_since(0);
     let session = [
         "snapshot",
         "probe",
@@ -83,6 +73,7 @@ fn where_all_goes_well_every_node_is_committed_and_the_session_succeeds() {
         r#"{"measure":"syntax"}"#,
         r#"{"measure":"build"}"#,
         r#"{"measure":"test"}"#,
+        "judge",
         "publish",
     ];
     let both = ["core", "shell"].iter().flat_map(|id| node.iter().map(move |kind| format!("{id}: {kind}")));
@@ -127,9 +118,9 @@ fn misfortune_without_end_does_not_keep_a_session_from_ending_and_meets_every_ca
     let all = "session_started session_resumed tail_cut bytes_kept effect_started effect_ended node_proposed plan_adopted \
         attempt_judged node_closed pause_asked abort_asked session_ended \
         snapshotted unworkable probed fetched laid_out measured calibrated assembled answered ask_failed \
-        plan_parsed bundle_parsed decided published base_moved lost cancelled broke \
-        Stable Improved Discarded escalated blocked RetriesExhausted Malformed Repeated RequiresReplan \
-        BaseKeptMoving NodesClosed Paused Aborted Internal Usage Provider Budget Degraded Refused \
+        plan_parsed bundle_parsed decided published base_moved lost cancelled broke judged layout_refused \
+        Stable Improved Discarded Waits escalated blocked rejected RetriesExhausted Malformed Repeated RequiresReplan \
+        BaseKeptMoving NodesClosed Paused Aborted Internal Usage Provider Budget Degraded Refused Consents \
         success internal-error usage partial failed budget-exhausted degraded refused provider-unusable \
         interrupted";
     let unmet: Vec<&str> = all.split_whitespace().filter(|kind| !met.contains(*kind)).collect();

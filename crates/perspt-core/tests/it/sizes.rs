@@ -1,9 +1,13 @@
 //! An event of each kind with as much in it as the agent's own limits let in stays under what the log takes.
 
-use perspt_core::effect::{Branch, Effect, EffectKey, Expects, Intent};
-use perspt_core::energy::{Energy, ReadingSummary, TestCounts};
+use perspt_core::consent::{ConsentKind, Declared, Extent, Grant, GrantedBy, Need, TestDeclaration};
+use perspt_core::effect::{Branch, Effect, EffectKey, Expects, Intent, Question};
+use perspt_core::energy::{Energy, ReadingSummary, Scores, TestCounts};
 use perspt_core::event::*;
+use perspt_core::grade::Grade;
 use perspt_core::ids::{BlobId, EffectId, NodeId, SessionId};
+use perspt_core::inventory::TestId;
+use perspt_core::judge::brief;
 use perspt_core::outcome::{Closing, EndReason, FinalPass, Outcome};
 use perspt_core::path::RelPath;
 use perspt_core::plan::{Contract, Criticality, PlanNode, WeightedTest};
@@ -20,10 +24,16 @@ const FILES: usize = 20;
 /// Lines of a rejection, and their characters.
 const LINES: usize = 12;
 const LINE_CHARS: usize = 600;
+/// Bytes of a line that says what was put right in a plan.
+const NOTE_BYTES: usize = 400;
 const GOAL_CHARS: usize = 1000;
 const TASK_BYTES: usize = 8000;
 const MOVED_PATHS: usize = 40;
-const OWED: usize = 50;
+/// Grants of one answer, and flags of one command line.
+const GRANTS: usize = 60;
+const FLAGS: usize = 20;
+/// What a judgement carries of its needs.
+const NEED_BYTES: usize = 6 * 1024;
 
 fn long_path(chars: usize, at: usize) -> RelPath {
     let name = format!("{at:03}.rs");
@@ -82,8 +92,74 @@ fn runs() -> Vec<RunNote> {
 }
 
 fn energy() -> Energy {
-    let reading = red(tree_id("t"), &stage(StageKind::Build), u32::MAX, "x");
-    Energy::of([&reading], &[], &Default::default())
+    let most = Milli(u64::MAX);
+    let scores = Scores { syn: most, str: most, log: most, boot: most, sheaf: most };
+    Energy { scores, total: most, errors: u32::MAX, unmeasured: u32::MAX }
+}
+
+/// A test with a long name in a deep folder, and as much to say of it as can be.
+fn wide_need(at: usize) -> Need {
+    let (file, name) = (long_path(120, at), "n".repeat(120));
+    Need {
+        why: "é".repeat(LINE_CHARS),
+        weaker: vec!["é".repeat(LINE_CHARS); LINES],
+        notes: vec!["\u{1b}".repeat(LINE_CHARS); LINES],
+        test: Some(TestId { file: file.clone(), name: name.clone(), runner: format!("{name}::{name}") }),
+        ..need(ConsentKind::Tests, &format!("{file}::{name}"), Declared::Late)
+    }
+}
+
+/// What the log carries of many such needs.
+fn brief_needs(most: usize) -> Vec<Need> {
+    let all: Vec<Need> = (0..100).map(wide_need).collect();
+    let brief = brief(&all, most);
+    assert!(!brief.is_empty() && brief.iter().zip(&all).all(|(short, need)| short.subject == need.subject));
+    brief
+}
+
+/// A need of an answer: the agent says why in a line.
+fn told_need(at: usize) -> Need {
+    Need { weaker: vec![], notes: vec![], why: "w".repeat(200), test: None, ..wide_need(at) }
+}
+
+fn wide_grant(at: usize) -> Grant {
+    let extent = Extent::Subject(long_path(120, at).to_string());
+    Grant { kind: ConsentKind::Unmeasured, extent, by: GrantedBy::Config }
+}
+
+fn wide_declaration(at: usize) -> TestDeclaration {
+    TestDeclaration {
+        test: Some("t".repeat(60)),
+        why: "w".repeat(100),
+        ..declaration(long_path(120, at).as_str())
+    }
+}
+
+fn wide_stages() -> Vec<StageVerdict> {
+    let stage = |at| StageVerdict {
+        stage: wide_root(at).stage(StageKind::Structure),
+        tool: "python -m pytest".to_owned(),
+        result: StageResult::Fail(u32::MAX),
+        tests: Some(TestCounts { passed: u32::MAX, failed: u32::MAX, skipped: u32::MAX }),
+        inherited: u32::MAX,
+    };
+    (0..16).map(stage).collect()
+}
+
+fn wide_judgement() -> JudgementNote {
+    JudgementNote {
+        energy: energy(),
+        stages: wide_stages(),
+        headlines: lines(4, 200),
+        below: lines(6, 200),
+        missing: brief_needs(NEED_BYTES),
+        missing_count: u32::MAX,
+        told_undeclared: true,
+        only_red: true,
+        only_undeclared: false,
+        tests_changed: u32::MAX,
+        ..stable()
+    }
 }
 
 fn wide_reading() -> ReadingSummary {
@@ -92,6 +168,7 @@ fn wide_reading() -> ReadingSummary {
         tests: Some(TestCounts { passed: u32::MAX, failed: u32::MAX, skipped: u32::MAX }),
         headlines: lines(4, 200),
         tool: "python -m pytest".to_owned(),
+        old_tests: true,
         ..red(tree_id("t"), &stage(StageKind::Test), u32::MAX, "x")
     }
 }
@@ -105,8 +182,8 @@ fn wide_node() -> PlanNode {
         output_files: paths(FILES / 2, 120),
         modifies: paths(FILES / 2, 120),
         dependencies: vec![node(); 20],
-        changes_tests: vec![],
-        leaves_red: vec![],
+        changes_tests: (0..6).map(wide_declaration).collect(),
+        leaves_red: lines(6, 60),
         contract: Contract {
             interface_signature: Some("s".repeat(400)),
             invariants: lines(6, 120),
@@ -134,7 +211,12 @@ fn wide_commit() -> Commit {
         evidence: blobs(16),
         prompt: Some(blob("p")),
         model: "m".repeat(100),
-        tests_changed: 9,
+        grade: Grade::None,
+        below: lines(6, 200),
+        consents: brief_needs(4 * 1024)
+            .into_iter()
+            .map(|need| Consented { need, grant: wide_grant(0) })
+            .collect(),
     }
 }
 
@@ -159,8 +241,17 @@ fn effects() -> Vec<Effect> {
         Effect::Snapshot,
         Effect::Probe,
         Effect::Fetch { tree: tree("t") },
-        Effect::LayOut { base: tree("t"), changes: blob("c") },
-        Effect::Measure { branch, stage: stage.clone(), run: 2, against: blobs(4) },
+        Effect::LayOut { base: tree("t"), changes: blob("c"), commands: lines(10, 400) },
+        Effect::Measure { branch, stage: stage.clone(), run: 2 },
+        Effect::RunOldTests { branch, stage: stage.clone() },
+        Effect::Judge {
+            branch,
+            readings: blobs(16),
+            before: blobs(48),
+            old_tests: blobs(16),
+            required: vec![stage.clone(); 16],
+            grants: u32::MAX,
+        },
         Effect::Calibrate { branch, stage: stage.clone(), reading: blob("r") },
         Effect::Assemble { intent: Intent::ArchitectGreenfield, attempt, branch, evidence: blobs(16) },
         Effect::Ask {
@@ -170,14 +261,29 @@ fn effects() -> Vec<Effect> {
             estimate: spend(1, u64::MAX),
         },
         Effect::Parse { answer: blob("a"), expects: Expects::Bundle(branch) },
-        Effect::Question { over: sha("plan") },
-        Effect::Publish { branch, evidence: blobs(16), required: vec![stage; 16] },
+        Effect::Question { question: Question::Plan { plan: sha("plan") } },
+        Effect::Question {
+            question: Question::Consents {
+                needs: brief_needs(NEED_BYTES),
+                count: u32::MAX,
+                judgement: Some(blob("j")),
+                texts: Some(blob("t")),
+            },
+        },
+        Effect::Publish {
+            branch,
+            readings: blobs(16),
+            before: blobs(48),
+            old_tests: blobs(16),
+            required: vec![stage; 16],
+        },
     ]
 }
 
 fn ends() -> Vec<Ended> {
+    let taken = Capture { hash: sha("c"), length: u64::MAX, first_line: "x".repeat(120) };
     let capture = Capture { hash: sha("c"), length: u64::MAX, first_line: "x".repeat(120) };
-    let diff = DiffNote { create: paths(FILES, 120), tests_changed: 9, ..DiffNote::default() };
+    let diff = DiffNote { create: paths(FILES, 120), ..DiffNote::default() };
     let (mut rejections, text) = (lines(LINES, LINE_CHARS), "x".repeat(600));
     rejections.push("(and 1000 more)".to_owned());
     vec![
@@ -232,6 +338,7 @@ fn ends() -> Vec<Ended> {
             capture: capture.clone(),
             proposed: Some(PlanSource::Architect),
             diagnostics: rejections.clone(),
+            settled: lines(LINES + 1, NOTE_BYTES),
             evidence: Some(blob("e")),
         },
         Ended::BundleParsed {
@@ -239,10 +346,36 @@ fn ends() -> Vec<Ended> {
             capture,
             changes: Some(blob("c")),
             retry: Some(RetryClass::Correction),
-            violations: rejections,
+            violations: rejections.clone(),
             evidence: Some(blob("e")),
+            widened: vec![],
+            changes_tests: vec![],
+            leaves_red: vec![],
+            skipped: vec![],
+            commands: vec![],
+            needs: vec![],
         },
-        Ended::Decided { answer: Decision::Yes, by: Approval::Policy },
+        Ended::BundleParsed {
+            state: ParseState::StructuredOk,
+            capture: taken,
+            changes: Some(blob("c")),
+            retry: None,
+            violations: vec![],
+            evidence: None,
+            widened: paths(5, 120),
+            changes_tests: (0..10).map(wide_declaration).collect(),
+            leaves_red: lines(10, 120),
+            skipped: lines(5, 200),
+            commands: lines(5, 200),
+            needs: (0..5).map(told_need).collect(),
+        },
+        Ended::LayoutRefused { violations: rejections, runs: runs() },
+        Ended::Judged { judgement: Box::new(wide_judgement()) },
+        Ended::Decided {
+            answer: Decision::Correct("w".repeat(1000)),
+            by: Approval::Policy,
+            grants: (0..GRANTS).map(wide_grant).collect(),
+        },
         Ended::Published { commit: Box::new(wide_commit()), head: tree("t") },
         Ended::BaseMoved { head: tree("t"), changed: paths(MOVED_PATHS, 200), more: u64::MAX },
         Ended::Lost,
@@ -256,12 +389,7 @@ fn events() -> Vec<Event> {
     start.session = SessionId("s".repeat(64));
     start.workspace = "w".repeat(1000);
     start.base_url = Some("u".repeat(300));
-    let stages = (0..16).map(|at| StageVerdict {
-        stage: wide_root(at).stage(StageKind::Structure),
-        tool: "python -m pytest".to_owned(),
-        result: StageResult::Fail(u32::MAX),
-        tests: Some(TestCounts { passed: u32::MAX, failed: u32::MAX, skipped: u32::MAX }),
-    });
+    start.allow = (0..FLAGS).map(wide_grant).collect();
     let key = EffectKey { node: Some(node()), generation: u32::MAX, ordinal: u32::MAX };
     let mut events = vec![
         Event::SessionStarted(Box::new(start)),
@@ -270,6 +398,7 @@ fn events() -> Vec<Event> {
             base_url: Some("u".repeat(300)),
             approval: Some(Approval::Policy),
             limits: Some(plenty()),
+            allow: (0..FLAGS).map(wide_grant).collect(),
         }),
         Event::TailCut { offset: u64::MAX, bytes: u64::MAX, kept_as: "k".repeat(200) },
         Event::BytesKept { path: long_path(1000, 0), place: KeptPlace::Beside(long_path(1000, 1)) },
@@ -279,22 +408,24 @@ fn events() -> Vec<Event> {
             node: node(),
             attempt: u32::MAX,
             tree: tree_id("t"),
-            stages: stages.collect(),
+            stages: wide_stages(),
             energy: energy(),
             threshold: Milli(u64::MAX),
             verdict: Verdict::Discarded,
             reason: Some("r".repeat(200)),
+            grade: Grade::None,
+            missing: brief_needs(NEED_BYTES),
         },
         Event::NodeClosed { node: node(), end: Closed::Escalated { certificate: Box::new(certificate()) } },
         Event::NodeClosed { node: node(), end: Closed::Blocked { by: node() } },
+        Event::NodeClosed { node: node(), end: Closed::Rejected },
         Event::PauseAsked,
         Event::AbortAsked { by: "b".repeat(200) },
         Event::SessionEnded {
             reason: EndReason::NodesClosed,
             outcome: Outcome::DegradedVerification,
-            closing: Closing { final_pass: FinalPass::Clean, evidence_owed: true },
+            closing: Closing { final_pass: FinalPass::Clean },
             trouble: Some(troubled()),
-            owed: paths(OWED, 120),
         },
     ];
     let starts =

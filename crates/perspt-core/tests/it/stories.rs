@@ -48,6 +48,12 @@ fn rejected(retry: RetryClass) -> Ended {
         retry: Some(retry),
         violations: vec!["wrong".to_owned()],
         evidence: Some(blob("rejected")),
+        widened: vec![],
+        changes_tests: vec![],
+        leaves_red: vec![],
+        skipped: vec![],
+        commands: vec![],
+        needs: vec![],
     }
 }
 
@@ -61,6 +67,9 @@ fn finds(flight: &InFlight, errors: u32, finding: &str) -> Ended {
 fn build_fails(world: &mut World, errors: u32, finding: &str) {
     let (_, flight) = world.until_node("core", measures(StageKind::Build));
     world.ends_with(finds(&flight, errors, finding));
+    world.until_node("core", |effect| matches!(effect, Effect::Judge { .. }));
+    let judged = Ended::Judged { judgement: Box::new(unstable(errors, finding)) };
+    world.ends_with(judged);
 }
 
 fn ended(world: &World) -> (EndReason, Outcome) {
@@ -107,12 +116,24 @@ fn a_pause_lets_what_runs_end_and_starts_nothing_new() {
     assert_eq!(world.state.wanted(world.now).keys().collect::<Vec<_>>(), [&id]);
     world.run();
     assert_eq!(ended(&world), (EndReason::Paused, Outcome::Interrupted));
-    // What the last reading decides is decided before the pause, so that a resume starts from there.
-    assert!(matches!(world.state.nodes[&"core".into()].work, Work::Stable(_)));
-    assert_eq!(world.state.nodes[&"core".into()].state(), NodeState::Committing);
+    assert_eq!(world.state.nodes[&"core".into()].state(), NodeState::Verifying);
+    let length = world.log.len();
     world.resume();
+    world.until_node("core", publishes);
+    assert_eq!(world.started_since(length), ["core: judge", "core: publish"], "nothing is measured again");
     world.run();
     assert_eq!(ended(&world), (EndReason::NodesClosed, Outcome::Success));
+}
+
+#[test]
+fn what_was_judged_is_decided_before_the_pause() {
+    let mut world = World::lucky();
+    world.until_node("core", |effect| matches!(effect, Effect::Judge { .. }));
+    world.record(Event::PauseAsked);
+    world.run();
+    assert_eq!(ended(&world), (EndReason::Paused, Outcome::Interrupted));
+    assert!(matches!(world.state.nodes[&"core".into()].work, Work::Stable(_)));
+    assert_eq!(world.state.nodes[&"core".into()].state(), NodeState::Committing);
 }
 
 #[test]
@@ -229,14 +250,16 @@ fn a_base_that_keeps_moving_is_given_up_on() {
 #[test]
 fn corrections_start_from_the_best_candidate_and_run_out() {
     let mut world = with(Settings { corrections: 2, ..Settings::default() });
-    let mut verdicts = vec![];
     for (errors, finding) in [(2, "two errors"), (3, "three errors"), (1, "one error")] {
         build_fails(&mut world, errors, finding);
         let event = world.state.due(world.now).unwrap();
-        let Event::AttemptJudged { verdict, .. } = &event else { panic!("{event:?}") };
-        verdicts.push(*verdict);
         world.record(event);
     }
+    let verdict = |event: &Event| match event {
+        Event::AttemptJudged { verdict, .. } => Some(*verdict),
+        _ => None,
+    };
+    let verdicts: Vec<Verdict> = world.events().filter_map(verdict).collect();
     assert_eq!(verdicts, [Verdict::Improved, Verdict::Discarded, Verdict::Improved]);
     let starts: Vec<_> = world
         .events()
@@ -300,7 +323,7 @@ fn what_a_blind_sensor_called_stable_is_measured_again() {
     assert_eq!(flight.effect, Effect::Probe, "every sensor is looked at again");
     let readings = world.log.len();
     let (_, flight) = world.until_node("core", publishes);
-    let Effect::Publish { evidence, .. } = &flight.effect else { panic!() };
+    let Effect::Publish { readings: evidence, .. } = &flight.effect else { panic!() };
     let taken = world.log[readings..].iter().filter_map(|(_, event)| match event {
         Event::EffectEnded { outcome: Ended::Measured { reading, .. }, .. } => Some(reading.blob),
         _ => None,
@@ -338,7 +361,7 @@ fn a_plan_the_user_refuses_is_asked_about_again_after_a_resume() {
     let mut world = World::lucky();
     let (_, first) = world.until(|flight| matches!(flight.effect, Effect::Question { .. }));
     let by = perspt_core::event::Approval::Person;
-    world.ends_with(Ended::Decided { answer: Decision::No, by });
+    world.ends_with(Ended::Decided { answer: Decision::No, by, grants: vec![] });
     world.run();
     assert_eq!(ended(&world), (EndReason::Refused, Outcome::Refused));
     world.resume();

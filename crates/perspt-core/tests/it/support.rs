@@ -1,19 +1,21 @@
 //! Small values to build events from.
 
 use perspt_core::budget::{Limits, Spend};
+use perspt_core::consent::{ConsentKind, Declared, Grant, Need, TestChange, TestDeclaration};
 use perspt_core::effect::{Branch, TreeRef};
-use perspt_core::energy::{ReadingSummary, Scores, TestCounts};
+use perspt_core::energy::{Energy, ReadingSummary, Scores, TestCounts};
 use perspt_core::event::{
-    Approval, Capture, Commit, MissingTool, RootRef, RootStages, RunNote, SessionStarted, Settings,
-    StageTool, Trouble, merkle,
+    Approval, Capture, Commit, JudgementNote, MissingTool, RootRef, RootStages, RunNote, SessionStarted,
+    Settings, StageTool, Trouble, merkle,
 };
+use perspt_core::grade::Grade;
 use perspt_core::hash::Sha;
 use perspt_core::ids::{BlobId, NodeId, SessionId, TreeId};
 use perspt_core::path::RelPath;
 use perspt_core::plan::{Contract, NodeClass, OpenScope, PlanNode, TaskType};
 use perspt_core::reading::{PluginName, StageId, StageKind, Status};
 use perspt_core::residual::Milli;
-use perspt_core::state::SessionState;
+use perspt_core::state::{SessionState, Work};
 use perspt_core::tree::{Change, Entry, EntryKind};
 use proptest::test_runner::{Config, RngSeed};
 
@@ -95,6 +97,8 @@ pub fn started(settings: Settings) -> SessionStarted {
         model: "m".to_owned(),
         base_url: None,
         approval: Approval::Policy,
+        allow: vec![],
+        lang: None,
         settings,
         program: "perspt test".to_owned(),
     }
@@ -135,7 +139,7 @@ pub fn green(tree: TreeId, stage: &StageId) -> ReadingSummary {
         status: Status::Measured,
         scores: Scores::default(),
         errors: 0,
-        inherited: 0,
+        old_tests: false,
         tests: (stage.kind == StageKind::Test).then_some(tests),
         headlines: vec![],
         fingerprint: Sha::of(b""),
@@ -168,8 +172,15 @@ pub fn change(at: &str, before: Option<&str>, after: Option<&str>) -> Change {
 pub fn commit(state: &SessionState, node: &NodeId, branch: &Branch, evidence: Vec<BlobId>) -> Commit {
     let spec = &state.nodes[node].spec;
     let files = spec.output_files.iter();
-    let artifacts: Vec<Change> = files.map(|file| change(file.as_str(), None, Some("text"))).collect();
-    let energy = perspt_core::energy::Energy::of([], &[], &state.settings().weights);
+    let mut artifacts: Vec<Change> = files.map(|file| change(file.as_str(), None, Some("text"))).collect();
+    let judgement = match &state.nodes[node].work {
+        Work::Stable(candidate) => {
+            let modified = candidate.diff.modify.iter();
+            artifacts.extend(modified.map(|file| change(file.as_str(), Some("before"), Some("after"))));
+            candidate.judgement.clone()
+        }
+        _ => None,
+    };
     Commit {
         node: node.clone(),
         goal: spec.goal.clone(),
@@ -179,11 +190,77 @@ pub fn commit(state: &SessionState, node: &NodeId, branch: &Branch, evidence: Ve
         base: branch.base.id,
         tree: branch.tree,
         artifacts,
-        energy,
+        energy: judgement.as_ref().map_or_else(calm, |judgement| judgement.energy.clone()),
         retries: state.nodes[node].corrections,
         evidence,
         prompt: state.nodes[node].prompt,
         model: "m".to_owned(),
-        tests_changed: 0,
+        grade: judgement.map_or(Grade::Tests, |judgement| judgement.grade),
+        below: vec![],
+        consents: vec![],
     }
+}
+
+/// No energy at all, with everything looked at.
+pub fn calm() -> Energy {
+    Energy { scores: Scores::default(), total: Milli(0), errors: 0, unmeasured: 0 }
+}
+
+/// The energy of this many errors.
+pub fn stirred(errors: u32) -> Energy {
+    let syn = Milli::units(u64::from(errors));
+    Energy { scores: Scores { syn, ..Scores::default() }, total: syn, errors, unmeasured: 0 }
+}
+
+/// A judgement that found nothing and misses nothing.
+pub fn stable() -> JudgementNote {
+    JudgementNote {
+        energy: calm(),
+        stages: vec![],
+        headlines: vec![],
+        fingerprint: Sha::of(b""),
+        grade: Grade::Tests,
+        below: vec![],
+        missing: vec![],
+        missing_count: 0,
+        told_undeclared: false,
+        only_red: false,
+        only_undeclared: false,
+        tests_changed: 0,
+        blob: blob("a judgement"),
+    }
+}
+
+/// A judgement with this many errors.
+pub fn unstable(errors: u32, finding: &str) -> JudgementNote {
+    let headlines = vec![format!("src/lib.rs:1: {finding}")];
+    JudgementNote { energy: stirred(errors), headlines, fingerprint: sha(finding), ..stable() }
+}
+
+/// A judgement that is stable but for these consents.
+pub fn waiting_for(needs: &[Need]) -> JudgementNote {
+    JudgementNote { missing: needs.to_vec(), missing_count: needs.len() as u32, ..stable() }
+}
+
+pub fn need(kind: ConsentKind, subject: &str, declared: Declared) -> Need {
+    Need {
+        kind,
+        subject: subject.to_owned(),
+        why: "it was changed".to_owned(),
+        declared,
+        weaker: vec![],
+        notes: vec![],
+        test: None,
+    }
+}
+
+/// A declaration of every test in a file.
+pub fn declaration(file: &str) -> TestDeclaration {
+    let change = TestChange::Update;
+    TestDeclaration { path: path(file), test: None, change, to: None, why: "the task asks for it".to_owned() }
+}
+
+/// What a flag says.
+pub fn grant(word: &str) -> Grant {
+    word.parse().unwrap()
 }

@@ -225,7 +225,7 @@ fn a_commits_name_covers_the_whole_record() {
     others[2].evidence.clear();
     others[3].artifacts.clear();
     others[4].model.push('!');
-    others[5].tests_changed = 1;
+    others[5].grade = perspt_core::grade::Grade::None;
     assert!(others.iter().all(|other| other.id() != record.id()));
     assert_eq!(record.clone().id(), record.id());
     let json = serde_json::to_string(&record).unwrap();

@@ -3,16 +3,14 @@
 //! came out.
 
 mod collection;
-mod conditional;
+mod command;
 mod doctests;
-mod fixtures;
-mod hiding;
+mod evidence;
 mod ini;
-mod items;
 mod junit;
-mod lexer;
+mod layout;
 mod modules;
-mod packages;
+mod placeholders;
 mod plants;
 mod probe;
 mod pytest;
@@ -21,13 +19,10 @@ mod roots;
 mod settings;
 mod stages;
 mod stdlib;
-mod strength;
-mod structure;
-mod stubs;
 mod syntax;
 mod unittest;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use perspt_core::path::RelPath;
 use perspt_core::reading::{Reading, StageKind};
@@ -35,10 +30,14 @@ use perspt_core::residual::{Class, Residual, Severity};
 use perspt_core::stage::{Root, Stage, Step, StepEnd, StepOutput};
 
 use crate::plugin::{
-    Fetch, Files, Machine, NoTool, Plant, Plugin, Probe, ReadContext, ToolState, Tools, Touch, Was,
+    CommandKind, Concessions, Fetch, Files, Machine, NoTool, Pair, Plant, Plugin, Probe, ReadContext,
+    Structure, ToolState, Tools, Was,
 };
-use crate::shared::asked::names;
-use crate::shared::touch::{chooses_tools, is_test_data};
+use crate::shared::compare::compare;
+use crate::shared::old_tests;
+use crate::shared::places::{chooses_tools, is_test_data};
+use crate::shared::stubs::new_stubs;
+use layout::PythonLayout;
 
 /// The plugin's name.
 const NAME: &str = "python";
@@ -129,8 +128,12 @@ impl Plugin for Python {
         roots::find(files)
     }
 
-    fn named_in(&self, task: &str) -> bool {
-        names(task, &["python", "python3", "pytest", "unittest", "pyproject.toml", "django", "flask", ".py"])
+    fn words(&self) -> &'static [&'static str] {
+        &["python", "python3", "pytest", "unittest", "pyproject.toml", "django", "flask", ".py"]
+    }
+
+    fn manifest_name(&self) -> &'static str {
+        "pyproject.toml"
     }
 
     fn is_manifest(&self, path: &RelPath) -> bool {
@@ -176,8 +179,9 @@ impl Plugin for Python {
         files: &dyn Files,
         machine: &Machine,
         tools: &Tools,
+        new_tests: &BTreeSet<RelPath>,
     ) -> Vec<Result<Stage, NoTool>> {
-        stages::stages(root, files, machine, tools)
+        stages::stages(root, files, (machine, tools), new_tests)
     }
 
     fn lack(&self, root: &Root, files: &dyn Files, tools: &Tools) -> Option<NoTool> {
@@ -187,7 +191,9 @@ impl Plugin for Python {
     fn goes_on(&self, _stage: &Stage, output: &StepOutput) -> bool {
         // Files that could not be collected keep the others from nothing.
         let collected = output.step == "collect" && matches!(output.end, StepEnd::Exited(1 | 2));
-        output.end.is_success() || collected
+        // What old tests find keeps the new ones from nothing.
+        let ran = output.step == stages::RUN && matches!(output.end, StepEnd::Exited(1 | 2 | 5));
+        output.end.is_success() || collected || ran
     }
 
     fn fetch(&self, _root: &Root, _files: &dyn Files) -> Option<Fetch> {
@@ -216,16 +222,31 @@ impl Plugin for Python {
         plants::plants(stage, root, files)
     }
 
-    fn structure(&self, touch: &Touch<'_>) -> Vec<Residual> {
-        structure::structure(touch)
+    fn structure(&self, pair: &Pair<'_>) -> Structure {
+        let compared = compare(pair, &PythonLayout::of(pair));
+        let is_meant = |source: &_, spot: &_| placeholders::is_meant(pair.candidate, source, spot);
+        let residuals = new_stubs(&compared, &is_meant);
+        let mut inventory = compared.inventory.clone();
+        inventory.evidence = evidence::changed(pair, &compared);
+        Structure { residuals, inventory }
     }
 
-    fn tests_as_before(&self, touch: &Touch<'_>) -> BTreeMap<RelPath, Was> {
-        structure::tests_as_before(touch)
+    fn old_tests(&self, pair: &Pair<'_>, concessions: &Concessions) -> BTreeMap<RelPath, Was> {
+        let layout = PythonLayout::of(pair);
+        old_tests::old_tests(pair, &layout, &compare(pair, &layout), concessions)
     }
 
-    fn test_text(&self, files: &dyn Files, file: &RelPath, test: &str) -> Option<String> {
-        structure::test_text(files, file, test)
+    fn concede(&self, pair: &Pair<'_>, so_far: &Concessions, reading: &Reading) -> Concessions {
+        let layout = PythonLayout::of(pair);
+        old_tests::concede(pair, &layout, &compare(pair, &layout), so_far, reading)
+    }
+
+    fn command(&self, argv: &[String], _root: &Root, _files: &dyn Files) -> CommandKind {
+        command::kind(argv)
+    }
+
+    fn packages(&self, files: &dyn Files) -> BTreeSet<String> {
+        command::packages(files)
     }
 
     fn environment_fault(&self, reading: &Reading, files: &dyn Files) -> Option<String> {

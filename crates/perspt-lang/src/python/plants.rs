@@ -9,8 +9,9 @@ use perspt_core::stage::Root;
 use super::settings::Settings;
 use super::{is_test_source, roots};
 use crate::plugin::{Expect, Files, Plant};
-use crate::shared::touch::is_data_folder;
-use crate::shared::{asked, glob};
+use crate::shared::glob;
+use crate::shared::places::is_data_folder;
+use crate::shared::words::names as named_in;
 
 const SYNTAX_ERROR: &str = "\ndef perspt_planted(:\n";
 const BROKEN_MODULE: &str = "raise ImportError(\"perspt plant\")\n";
@@ -26,7 +27,7 @@ pub(crate) fn plants(stage: StageKind, root: &Root, files: &dyn Files) -> Vec<Pl
         StageKind::Syntax => syntax_error(root, files, &sources).into_iter().collect(),
         StageKind::Test => {
             let settings = Settings::of(files, &root.dir);
-            let failing = failing_test(root, &sources, &settings).into_iter();
+            let failing = failing_test(root, files, &sources, &settings).into_iter();
             failing.chain(broken_modules(files, &sources, &settings)).collect()
         }
     }
@@ -45,9 +46,24 @@ fn syntax_error(root: &Root, files: &dyn Files, sources: &[RelPath]) -> Option<P
     })
 }
 
+/// The test file that the settings name by itself: then no new file beside it is collected.
+fn only_file(root: &Root, files: &dyn Files, settings: &Settings) -> Option<(RelPath, String)> {
+    let named = settings.words("testpaths").iter().filter_map(|word| root.dir.join(word).ok());
+    let mut texts = named.map(|path| files.text(&path).map(|text| (path, text)));
+    let first = texts.next()??;
+    texts.all(|other| other.is_some()).then_some(first)
+}
+
 /// A failing test beside the first test file and named in its way; both runners see its kind, whatever names
 /// of functions and classes pytest is told to look for.
-fn failing_test(root: &Root, sources: &[RelPath], settings: &Settings) -> Option<Plant> {
+fn failing_test(root: &Root, files: &dyn Files, sources: &[RelPath], settings: &Settings) -> Option<Plant> {
+    if let Some((path, text)) = only_file(root, files, settings) {
+        return Some(Plant {
+            what: format!("a failing test in {path}"),
+            writes: BTreeMap::from([(path, format!("{text}\n\n{FAILING_TEST}"))]),
+            expect: Expect::TestFails(TEST_NAME.to_owned()),
+        });
+    }
     let is_test = |path: &&RelPath| settings.names_tests(path);
     // A test that is data for others may be one that no run collects.
     let mut real = sources.iter().filter(is_test).filter(|path| !is_data(root, path, settings));
@@ -85,7 +101,7 @@ fn broken_modules(files: &dyn Files, sources: &[RelPath], settings: &Settings) -
         .collect();
     let names: Vec<&str> = modules.iter().filter_map(|path| name_of(path)).collect();
     let mut tests = sources.iter().filter(is_test).filter_map(|path| files.text(path));
-    let named = tests.any(|text| asked::names(&text, &names));
+    let named = tests.any(|text| named_in(&text, &names));
     let writes: BTreeMap<RelPath, String> =
         modules.iter().map(|path| ((*path).clone(), BROKEN_MODULE.to_owned())).collect();
     (!writes.is_empty()).then(|| Plant {

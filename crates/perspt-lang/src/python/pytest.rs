@@ -12,7 +12,7 @@ use perspt_core::stage::{Stage, StepEnd, StepOutput};
 use super::collection::{self, Uncollected};
 use super::junit::{self, Case};
 use super::refusal;
-use super::stages::{COLLECTED, RESULTS};
+use super::stages::{COLLECTED, NEW_RESULTS, RESULTS, RUN, RUN_NEW};
 use crate::plugin::ReadContext;
 use crate::shared::report::{
     self, abnormal_end, did_not_look, first_line, in_tree, measured, place, report_missing, shortened,
@@ -34,7 +34,9 @@ pub(crate) fn read(stage: &Stage, outputs: &[StepOutput], context: &ReadContext<
         None => run.residuals.extend(outputs.iter().map(|output| unexplained(output, &stage.tool))),
         Some(collect) => {
             if let Some(announced) = run.collected(collect) {
-                run.ran(&announced, collect, report::of(outputs, "run"));
+                let steps = [(RUN, RESULTS), (RUN_NEW, NEW_RESULTS)].into_iter();
+                let runs = steps.filter_map(|(step, results)| Some((report::of(outputs, step)?, results)));
+                run.ran(&announced, collect, &runs.collect::<Vec<_>>());
             }
         }
     }
@@ -126,28 +128,16 @@ impl Run<'_> {
         }
     }
 
-    fn ran(&mut self, announced: &[String], collect: &StepOutput, run: Option<&StepOutput>) {
-        let Some(output) = run else {
-            if !super::has_error(&self.residuals) {
-                self.residuals.push(report_missing(
-                    collect,
-                    self.tool,
-                    "the tests were listed and not run".to_owned(),
-                ));
-            }
-            return;
-        };
-        self.residuals.extend(abnormal_end(output, self.tool));
-        let cases = output.reports.get(RESULTS).and_then(|bytes| junit::parse(&report::text(bytes)));
-        if cases.is_none() {
-            let message = format!("pytest ended with {} and left no whole report", output.end.shown());
-            let mut residual = report_missing(output, self.tool, message);
-            residual.hint = Some(
-                "Something ended the process: look for a call that exits, such as `os._exit`.".to_owned(),
-            );
-            self.residuals.push(residual);
+    fn ran(&mut self, announced: &[String], collect: &StepOutput, runs: &[(&StepOutput, &str)]) {
+        if runs.is_empty() && !super::has_error(&self.residuals) {
+            let message = "the tests were listed and not run".to_owned();
+            self.residuals.push(report_missing(collect, self.tool, message));
         }
-        let cases = cases.unwrap_or_default();
+        if runs.is_empty() {
+            return;
+        }
+        let cases: Vec<Case> =
+            runs.iter().flat_map(|(output, results)| self.cases(output, results)).collect();
         self.uncollected(&cases);
         let mut by_address: BTreeMap<(String, String), Vec<&Case>> = BTreeMap::new();
         for case in cases.iter().filter(|case| !case.classname.is_empty()) {
@@ -160,9 +150,27 @@ impl Run<'_> {
         for ((classname, name), cases) in by_address {
             self.unannounced(&format!("{classname}::{name}"), &cases);
         }
-        if !output.end.is_success() && !super::has_error(&self.residuals) {
+        // Of two runs one may have nothing to do.
+        let is_idle = |output: &StepOutput| runs.len() > 1 && output.end == NOTHING_COLLECTED;
+        let failed = runs.iter().find(|(output, _)| !output.end.is_success() && !is_idle(output));
+        if let Some((output, _)) = failed.filter(|_| !super::has_error(&self.residuals)) {
             self.residuals.push(unexplained(output, self.tool));
         }
+    }
+
+    /// What one run's report says of each test.
+    fn cases(&mut self, output: &StepOutput, results: &str) -> Vec<Case> {
+        self.residuals.extend(abnormal_end(output, self.tool));
+        let cases = output.reports.get(results).and_then(|bytes| junit::parse(&report::text(bytes)));
+        if cases.is_none() {
+            let message = format!("pytest ended with {} and left no whole report", output.end.shown());
+            let mut residual = report_missing(output, self.tool, message);
+            residual.hint = Some(
+                "Something ended the process: look for a call that exits, such as `os._exit`.".to_owned(),
+            );
+            self.residuals.push(residual);
+        }
+        cases.unwrap_or_default()
     }
 
     /// One announced test; without a case it fails.
@@ -188,6 +196,10 @@ impl Run<'_> {
             }
             Some(case) => (case.end, shortened(&case.message)),
         };
+        // The examples of a docstring are called by their module, not by a name inside the file.
+        let is_doctest =
+            id.rsplit_once("::").is_some_and(|(_, last)| !last.contains('[') && last.contains('.'));
+        let file = file.filter(|_| !is_doctest);
         self.tests.results.insert(name, TestResult { end, file, message });
     }
 

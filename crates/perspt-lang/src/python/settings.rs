@@ -43,6 +43,11 @@ impl Settings {
         path.extension() == Some("py") && (is_test_name(path) || by_setting())
     }
 
+    /// Whether pytest looks for tests in every file.
+    pub(crate) fn collects_all(&self) -> bool {
+        self.words("python_files").iter().any(|pattern| ["*", "*.py"].contains(&last(pattern)))
+    }
+
     /// A name for a new test file that these settings let pytest find; `None` where the usual names do.
     pub(crate) fn test_file(&self, stem: &str) -> Option<String> {
         let named = self.words("python_files").iter().map(|pattern| last(pattern));

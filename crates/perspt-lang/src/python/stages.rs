@@ -1,12 +1,17 @@
 //! What Python is asked to do: compile every file in memory, then list and run the tests.
 
+use std::collections::BTreeSet;
+
 use perspt_core::path::RelPath;
 use perspt_core::reading::StageKind;
 use perspt_core::stage::{Profile, Root, Stage, Step};
 
-use super::{items, probe, roots};
+use super::layout::PYTHON as SYNTAX;
+use super::settings::Settings;
+use super::{probe, roots};
 use crate::plugin::{Files, Machine, NoTool, ToolState, Tools};
 use crate::shared::step::{in_tree, step, with_env};
+use crate::syntax::parse;
 
 /// The interpreter, pytest and unittest, as their probes call them.
 pub(crate) const PYTHON: &str = "python3";
@@ -16,8 +21,13 @@ pub(crate) const UNITTEST: &str = "unittest";
 /// Where the reports of a test stage are written.
 pub(crate) const COLLECTED: &str = "{tmp}/perspt-collected.xml";
 pub(crate) const RESULTS: &str = "{tmp}/perspt-results.xml";
+pub(crate) const NEW_RESULTS: &str = "{tmp}/perspt-new-results.xml";
 pub(crate) const LISTED: &str = "{tmp}/perspt-listed.jsonl";
 pub(crate) const RAN: &str = "{tmp}/perspt-ran.jsonl";
+
+/// The steps that run tests: those of files that were there, and those of new files.
+pub(crate) const RUN: &str = "run";
+pub(crate) const RUN_NEW: &str = "run-new";
 
 /// The project's own interpreter: its environment's, else the active one's, else the machine's. Never the
 /// next one where the first is broken: other modules would be measured.
@@ -29,8 +39,8 @@ pub(crate) fn interpreter(machine: &Machine) -> &str {
 pub(crate) fn stages(
     root: &Root,
     files: &dyn Files,
-    machine: &Machine,
-    tools: &Tools,
+    (machine, tools): (&Machine, &Tools),
+    new_tests: &BTreeSet<RelPath>,
 ) -> Vec<Result<Stage, NoTool>> {
     let made = |kind: StageKind, tool: &str, steps: Vec<Step>| Stage {
         kind,
@@ -42,7 +52,7 @@ pub(crate) fn stages(
     let syntax = works(StageKind::Syntax, PYTHON, tools)
         .map(|()| made(StageKind::Syntax, "python compile", vec![compile(python, root, files)]));
     let test = runner(tools).map(|runner| match runner {
-        Runner::Pytest => made(StageKind::Test, PYTEST, pytest(python, root, files)),
+        Runner::Pytest => made(StageKind::Test, PYTEST, pytest(python, root, files, new_tests)),
         Runner::Unittest => made(StageKind::Test, UNITTEST, unittest(python, root, files)),
     });
     vec![syntax, test]
@@ -74,7 +84,18 @@ pub(crate) fn lack(root: &Root, files: &dyn Files, tools: &Tools) -> Option<NoTo
 pub(crate) fn needs_pytest(root: &Root, files: &dyn Files) -> Vec<RelPath> {
     let own = roots::own_sources(files, root);
     let tests = own.into_iter().filter(super::is_test_name);
-    tests.filter(|path| files.text(path).is_some_and(|text| items::find(&text).needs_pytest)).collect()
+    tests.filter(|path| files.text(path).is_some_and(|text| is_for_pytest(&text))).collect()
+}
+
+/// Whether pytest alone sees all tests of a text: it is imported, or a test stands in no class, or in one without bases.
+fn is_for_pytest(text: &str) -> bool {
+    let source = parse(&SYNTAX, text);
+    let has_bases = |scope: &str| {
+        source.item(scope).is_some_and(|head| head.tokens.iter().any(|token| token.text == "("))
+    };
+    let imported = source.imports.iter().flat_map(|import| &import.binds);
+    let mut origins = imported.map(|(_, origin)| origin.split('.').next().unwrap_or(origin));
+    origins.any(|origin| origin == "pytest") || source.tests().any(|test| !has_bases(&test.scope))
 }
 
 fn works(stage: StageKind, tool: &str, tools: &Tools) -> Result<(), NoTool> {
@@ -118,8 +139,9 @@ fn runs_code(step: Step) -> Step {
 }
 
 /// `--verbosity` and `--maxfail` override what a project's own options say: the listing's form depends on the
-/// first, and a run that stops early reports fewer tests than it announced.
-fn pytest(python: &str, root: &Root, files: &dyn Files) -> Vec<Step> {
+/// first, and a run that stops early reports fewer tests than it announced. New test files run in a process of their
+/// own, so that they cannot help the old ones.
+fn pytest(python: &str, root: &Root, files: &dyn Files, new_tests: &BTreeSet<RelPath>) -> Vec<Step> {
     let import_roots: Vec<String> = roots::import_roots(files, root).iter().map(in_tree).collect();
     let rootdir = format!("--rootdir={}", in_tree(&root.dir));
     let ignored: Vec<String> =
@@ -142,7 +164,19 @@ fn pytest(python: &str, root: &Root, files: &dyn Files) -> Vec<Step> {
         step.reports = vec![report.to_owned()];
         step
     };
-    vec![made("collect", COLLECTED, &["--collect-only"]), made("run", RESULTS, &[])]
+    let collect = made("collect", COLLECTED, &["--collect-only"]);
+    let settings = Settings::of(files, &root.dir);
+    let tests: Vec<RelPath> =
+        roots::own_sources(files, root).into_iter().filter(|path| settings.names_tests(path)).collect();
+    let (new, old): (Vec<&RelPath>, Vec<&RelPath>) = tests.iter().partition(|path| new_tests.contains(path));
+    if new.is_empty() || old.is_empty() {
+        return vec![collect, made(RUN, RESULTS, &[])];
+    }
+    let new: Vec<String> = new.into_iter().map(in_tree).collect();
+    let without: Vec<String> = new.iter().map(|path| format!("--ignore={path}")).collect();
+    let without: Vec<&str> = without.iter().map(String::as_str).collect();
+    let new: Vec<&str> = new.iter().map(String::as_str).collect();
+    vec![collect, made(RUN, RESULTS, &without), made(RUN_NEW, NEW_RESULTS, &new)]
 }
 
 /// The runner sets the import roots itself, after it has imported what it needs.

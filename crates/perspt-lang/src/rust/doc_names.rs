@@ -43,7 +43,7 @@ pub(crate) fn full<'a>(announced: &[&'a str]) -> Vec<InFile<'a>> {
 }
 
 /// The folder of a package's sources that a file lies in; the file itself where there is no such folder.
-fn sources_of(file: &str) -> &str {
+pub(crate) fn sources_of(file: &str) -> &str {
     match file.split_once("src/") {
         Some((before, _)) if before.is_empty() || before.ends_with('/') => {
             &file[..before.len() + "src".len()]

@@ -40,7 +40,7 @@ pub(crate) fn fetch(root: &Root, files: &dyn Files) -> Option<Fetch> {
 }
 
 /// Files that choose programs: what the fetch sees in their place.
-fn instead(files: &dyn Files) -> BTreeMap<RelPath, Option<String>> {
+pub(crate) fn instead(files: &dyn Files) -> BTreeMap<RelPath, Option<String>> {
     let entries = files.tree().entries.iter();
     let chosen = entries.filter(|(path, _)| chooses(path)).map(|(path, entry)| {
         let text = if entry.kind == EntryKind::Symlink { None } else { files.text(path) };

@@ -38,7 +38,7 @@ pub(crate) fn is_workspace(manifest: &Value) -> bool {
 }
 
 /// Every dependency table of a manifest, target-specific ones and the workspace's included.
-fn dependencies(manifest: &Value) -> impl Iterator<Item = (&String, &Value)> {
+pub(crate) fn dependencies(manifest: &Value) -> impl Iterator<Item = (&String, &Value)> {
     let kinds = ["dependencies", "dev-dependencies", "build-dependencies"];
     let targets =
         at(manifest, &["target"]).and_then(Value::as_object).into_iter().flat_map(|map| map.values());

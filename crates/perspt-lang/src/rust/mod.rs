@@ -1,19 +1,16 @@
 //! Rust: cargo checks, lists and runs. Start at `stages`, then `build` and `run`, which read what came out.
 
 mod build;
-mod conditional;
+mod command;
 mod doc_names;
 mod docs;
+mod evidence;
 mod failure;
 mod fetch;
-mod guard;
-mod items;
-mod lexer;
+mod layout;
 mod libtest;
-mod macros;
 mod manifest;
 mod messages;
-mod old_tests;
 mod plants;
 mod probe;
 mod roots;
@@ -21,23 +18,24 @@ mod run;
 mod sections;
 mod stages;
 mod stderr;
-mod strength;
-mod structure;
-mod stubs;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use perspt_core::path::RelPath;
 use perspt_core::reading::{Reading, StageKind};
-use perspt_core::residual::{Class, Residual};
+use perspt_core::residual::Class;
 use perspt_core::stage::{Root, Stage, Step, StepEnd, StepOutput};
 
 use crate::plugin::{
-    Fetch, Files, Machine, NoTool, Plant, Plugin, Probe, ReadContext, ToolState, Tools, Touch, Was,
+    CommandKind, Concessions, Fetch, Files, Machine, NoTool, Pair, Plant, Plugin, Probe, ReadContext,
+    Structure, ToolState, Tools, Was,
 };
-use crate::shared::asked::names;
+use crate::shared::compare::compare;
+use crate::shared::old_tests;
+use crate::shared::places::{chooses_tools, is_test_data};
 use crate::shared::report;
-use crate::shared::touch::{chooses_tools, is_test_data};
+use crate::shared::stubs::new_stubs;
+use layout::RustLayout;
 
 /// The plugin's name.
 const NAME: &str = "rust";
@@ -67,8 +65,9 @@ fn is_test_material(path: &RelPath) -> bool {
 
 fn decides_evidence(path: &RelPath) -> bool {
     let parent = path.parent().map(|folder| folder.name().to_owned()).unwrap_or_default();
+    let in_sources = || path.ancestors().any(|folder| folder.name() == "src");
     match path.name() {
-        "build.rs" => !is_test_material(path) && parent != "src",
+        "build.rs" => !is_test_material(path) && !in_sources(),
         "rust-toolchain" | "rust-toolchain.toml" | "clippy.toml" | ".clippy.toml" => true,
         "config" | "config.toml" => parent == ".cargo",
         "nextest.toml" => parent == ".config",
@@ -85,8 +84,12 @@ impl Plugin for Rust {
         roots::find(files)
     }
 
-    fn named_in(&self, task: &str) -> bool {
-        names(task, &["rust", "cargo", "cargo.toml", "crate", ".rs"])
+    fn words(&self) -> &'static [&'static str] {
+        &["rust", "cargo", "cargo.toml", "crate", ".rs"]
+    }
+
+    fn manifest_name(&self) -> &'static str {
+        "Cargo.toml"
     }
 
     fn is_manifest(&self, path: &RelPath) -> bool {
@@ -131,6 +134,7 @@ impl Plugin for Rust {
         files: &dyn Files,
         _machine: &Machine,
         tools: &Tools,
+        _new_tests: &BTreeSet<RelPath>,
     ) -> Vec<Result<Stage, NoTool>> {
         stages::stages(root, files, tools)
     }
@@ -172,16 +176,39 @@ impl Plugin for Rust {
         plants::plants(stage, root, files)
     }
 
-    fn structure(&self, touch: &Touch<'_>) -> Vec<Residual> {
-        structure::structure(touch)
+    fn structure(&self, pair: &Pair<'_>) -> Structure {
+        let compared = compare(pair, &RustLayout::of(pair));
+        let residuals = new_stubs(&compared, &|_, _| false);
+        let mut inventory = compared.inventory.clone();
+        inventory.evidence = evidence::changed(pair, &compared);
+        Structure { residuals, inventory }
     }
 
-    fn tests_as_before(&self, touch: &Touch<'_>) -> BTreeMap<RelPath, Was> {
-        structure::tests_as_before(touch)
+    fn old_tests(&self, pair: &Pair<'_>, concessions: &Concessions) -> BTreeMap<RelPath, Was> {
+        let layout = RustLayout::of(pair);
+        let mut was = old_tests::old_tests(pair, &layout, &compare(pair, &layout), concessions);
+        // What conceded tests need stays.
+        if *concessions == Concessions::default() {
+            was.extend(evidence::old_manifests(pair));
+        }
+        was
     }
 
-    fn test_text(&self, files: &dyn Files, file: &RelPath, test: &str) -> Option<String> {
-        structure::test_text(files, file, test)
+    fn concede(&self, pair: &Pair<'_>, so_far: &Concessions, reading: &Reading) -> Concessions {
+        let layout = RustLayout::of(pair);
+        old_tests::concede(pair, &layout, &compare(pair, &layout), so_far, reading)
+    }
+
+    fn command(&self, argv: &[String], root: &Root, files: &dyn Files) -> CommandKind {
+        command::kind(argv, root, files)
+    }
+
+    fn packages(&self, files: &dyn Files) -> BTreeSet<String> {
+        command::packages(files)
+    }
+
+    fn dependencies(&self, files: &dyn Files) -> BTreeSet<String> {
+        command::dependencies(files)
     }
 
     fn environment_fault(&self, reading: &Reading, _files: &dyn Files) -> Option<String> {

@@ -7,10 +7,12 @@ use perspt_core::reading::PluginName;
 use perspt_core::stage::Root;
 use serde_json::{Value, json};
 
-use super::{NAME, items, manifest};
+use super::layout::RUST;
+use super::{NAME, manifest};
 use crate::plugin::Files;
+use crate::shared::places::is_data_of;
 use crate::shared::toml::texts;
-use crate::shared::touch::is_data_of;
+use crate::syntax::parse;
 
 /// Folders whose manifests are data for tests or somebody else's, not projects of the workspace.
 const NOT_PROJECTS: [&str; 6] = ["tests", "fixtures", "testdata", "target", "vendor", "node_modules"];
@@ -100,6 +102,6 @@ fn has_tests(files: &dyn Files, packages: &[RelPath], manifests: &BTreeMap<RelPa
         super::is_test_source(path)
             || files
                 .text(path)
-                .is_some_and(|text| text.contains("test") && !items::find(&text).tests.is_empty())
+                .is_some_and(|text| text.contains("test") && parse(&RUST, &text).tests().next().is_some())
     })
 }

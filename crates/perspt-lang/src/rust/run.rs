@@ -11,7 +11,7 @@ use perspt_core::stage::{Stage, StepOutput};
 
 use super::libtest::{self, Section};
 use super::sections::{self, Owner};
-use super::{build, doc_names, failure, manifest, messages};
+use super::{build, doc_names, failure, layout, manifest, messages};
 use crate::plugin::ReadContext;
 use crate::shared::report::{
     self, abnormal_end, did_not_look, in_tree, measured, report_missing, unexplained,
@@ -193,7 +193,9 @@ impl Run<'_> {
                     (TestEnd::Failed, message)
                 }
             };
-            self.tests.results.insert(full.clone(), TestResult { end, file: file.cloned(), message });
+            // The report names no file: the one at the module's place, if it defines the test.
+            let held = file.and_then(|target| layout::file_of(self.context.files, target, name));
+            self.tests.results.insert(full.clone(), TestResult { end, file: held, message });
         }
     }
 

@@ -1,17 +1,14 @@
-//! What both languages need: reading outputs with care, weighing tests, looking at what a node touched.
+//! What the languages share: reading outputs with care, weighing tests, comparing a candidate's tests with its base's.
 
-pub(crate) mod about;
-pub(crate) mod asked;
-pub(crate) mod before;
-mod clauses;
-pub(crate) mod examples;
+pub(crate) mod compare;
 pub(crate) mod glob;
-pub(crate) mod mends;
-mod object;
+pub(crate) mod loads;
+pub(crate) mod old_tests;
+pub(crate) mod places;
+pub(crate) mod renames;
 pub(crate) mod report;
-pub(crate) mod stands;
 pub(crate) mod step;
 pub(crate) mod stubs;
 pub(crate) mod toml;
-pub(crate) mod touch;
 pub(crate) mod weigh;
+pub(crate) mod words;

@@ -65,6 +65,8 @@ pub(crate) fn measured(
         status: Status::Measured,
         residuals,
         tests,
+        inventory: None,
+        unread: Vec::new(),
         notes: Vec::new(),
     }
 }

@@ -1,32 +1,44 @@
-//! Code that stands in for code still to be written: it compiles, no test may reach it, and it does nothing.
+//! Code that is still to be written.
 
-use perspt_core::path::RelPath;
-use perspt_core::plan::NodeClass;
-use perspt_core::residual::{Class, Residual};
+use std::collections::BTreeMap;
 
-use super::asked::speaks_of;
-use super::touch::error;
-use crate::plugin::Touch;
+use perspt_core::residual::{Class, Component, Place, Residual};
 
-/// Words by which a task asks for such code.
-const ASKED: [&str; 6] = ["stub", "stubs", "skeleton", "placeholder", "placeholders", "no-op"];
+use super::compare::{Compared, Role, Sides};
+use crate::syntax::{Source, Spot};
 
-/// Charges every stub of a changed file that it did not have before, as `find` tells them from its text. A node
-/// that only lays out an interface may have them, and so may one whose task asks for them.
-pub(crate) fn new_stubs(touch: &Touch<'_>, file: &RelPath, find: fn(&str) -> Vec<String>) -> Vec<Residual> {
-    if touch.node.node_class == NodeClass::Interface || speaks_of(touch.task, &ASKED) {
-        return Vec::new();
+/// The charges for placeholders in code that is no test and had none there. `is_meant` tells those that others fill in.
+pub(crate) fn new_stubs(compared: &Compared, is_meant: &dyn Fn(&Source, &Spot) -> bool) -> Vec<Residual> {
+    let code = || compared.sides.iter().filter(|(_, side)| matches!(side.role, Role::Mixed | Role::Other));
+    fn spots(source: &Source) -> impl Iterator<Item = &Spot> {
+        source.placeholders.iter().filter(|spot| !source.is_of_tests(spot.start))
     }
-    let Some(text) = touch.candidate.text(file) else { return Vec::new() };
-    let before = touch.base.text(file).map(|text| find(&text)).unwrap_or_default();
-    let fresh = |stub: &String| !before.contains(stub);
-    find(&text).into_iter().filter(fresh).map(|stub| charged(file, &stub)).collect()
+    let key = |spot: &Spot| (spot.path.clone(), spot.text.clone());
+    let mut before: BTreeMap<_, usize> = BTreeMap::new();
+    let old = |(_, side): (_, &Sides)| spots(&side.base.1).map(key).collect::<Vec<_>>();
+    for known in code().flat_map(old) {
+        *before.entry(known).or_default() += 1;
+    }
+    let mut residuals = Vec::new();
+    for (path, side) in code() {
+        for spot in spots(&side.candidate.1) {
+            match before.get_mut(&key(spot)).filter(|left| **left > 0) {
+                Some(left) => *left -= 1,
+                None if is_meant(&side.candidate.1, spot) => {}
+                None => residuals.push(residual(spot).in_file(Some(path.clone()))),
+            }
+        }
+    }
+    residuals
 }
 
-fn charged(file: &RelPath, stub: &str) -> Residual {
-    let mut residual =
-        error(Class::Stub, file, format!("{stub} stands in for code that is still to be written"));
-    residual.hint =
-        Some("Write the code itself; where others are to write it, mark it as abstract.".to_owned());
+fn residual(spot: &Spot) -> Residual {
+    let place = spot.path.join("::");
+    let text = spot.text.lines().next().unwrap_or_default();
+    let message = format!("`{text}` in `{place}` stands for code that is still to be written");
+    let mut residual = Residual::error(Component::Str, Class::Stub, "perspt structure", message);
+    residual.place = Some(Place { line: spot.line, column: 0 });
+    residual.symbol = Some(place);
+    residual.hint = Some("Write the code.".to_owned());
     residual
 }

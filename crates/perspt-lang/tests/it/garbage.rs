@@ -2,14 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use perspt_core::plan::TaskType;
 use perspt_core::reading::{Reading, StageKind, Status};
 use perspt_core::stage::{Stage, StepEnd, StepOutput};
-use perspt_lang::plugin::{Machine, ReadContext, Touch};
+use perspt_lang::plugin::{Concessions, Machine, Pair, ReadContext};
 use perspt_lang::{Plugin, plugins};
 use proptest::prelude::*;
 
-use crate::support::{Map, node, path, stage, touched, working};
+use crate::support::{Map, stage, structure, working};
 
 /// Pieces that real tools print, to be shuffled with noise.
 const PIECES: [&str; 34] = [
@@ -64,6 +63,37 @@ fn text() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
+/// Pieces of sources, in whatever order.
+fn source() -> impl Strategy<Value = String> {
+    const PIECES: [&str; 24] = [
+        "#[test]\n",
+        "fn a() { assert!(b()); }\n",
+        "#[cfg(test)]\n",
+        "mod tests {\n",
+        "}\n",
+        "use super::*;\n",
+        "proptest! { #[test] fn c() {} }\n",
+        "/// ```\n",
+        "/// assert!(true);\n",
+        "macro_rules! assert { () => {} }\n",
+        "def test_a():\n",
+        "    assert a() == 1\n",
+        "class TestA:\n",
+        "    def test_b(self):\n",
+        "        pass\n",
+        "@pytest.mark.parametrize('a', [1, 2])\n",
+        "from a import (b as c, d)\n",
+        "\"\"\">>> 1\n1\"\"\"\n",
+        "pytestmark = x\n",
+        "raise NotImplementedError\n",
+        "é\u{0}",
+        "'",
+        "\"",
+        "(",
+    ];
+    prop::collection::vec(prop::sample::select(PIECES.to_vec()), 0..25).prop_map(|pieces| pieces.concat())
+}
+
 fn end() -> impl Strategy<Value = StepEnd> {
     prop_oneof![
         (-1..256i32).prop_map(StepEnd::Exited),
@@ -90,7 +120,7 @@ fn stages() -> Vec<(&'static dyn Plugin, Stage)> {
     for plugin in plugins() {
         let root = plugin.roots(&files()).remove(0);
         for kind in [StageKind::Syntax, StageKind::Build, StageKind::Test] {
-            let found = plugin.stages(&root, &files(), &Machine::default(), &working());
+            let found = plugin.stages(&root, &files(), &Machine::default(), &working(), &BTreeSet::new());
             all.extend(
                 found.into_iter().flatten().filter(|stage| stage.kind == kind).map(|stage| (*plugin, stage)),
             );
@@ -177,11 +207,19 @@ proptest! {
     }
 
     #[test]
-    fn any_task_is_read(task in "(fix |Update |test_add|tests/|the | in |,|: |\\(|\\)|conftest.py|’|é|— |\n|is wrong|`| and |::|- ){0,30}") {
-        perspt_lang::asks_to_change(&task, "test_add", "test_calc.py");
-        let (base, candidate) = (Map::default(), Map::of(&[("conftest.py", "x = 1\n")]));
-        for plugin in plugins() {
-            touched(*plugin, &base, &candidate, &node(TaskType::Code, &[]), &task);
+    fn any_source_is_compared_and_put_back(
+        before in source(), after in source(), code in "[\\x00-\\x7fé'\"#\\[\\](){};/*! \\n]{0,200}",
+    ) {
+        let files = |text: &str| Map::of(&[
+            ("Cargo.toml", "[package]\nname = \"demo\"\n"), ("src/lib.rs", text), ("tests/it.rs", text), ("demo.py", text),
+            ("tests/test_a.py", text), ("conftest.py", text), ("pytest.ini", "[pytest]\naddopts = --doctest-modules\n"),
+        ]);
+        for (base, candidate) in [(files(&before), files(&after)), (files(&before), files(&format!("{before}{code}")))] {
+            let pair = Pair { base: &base, candidate: &candidate };
+            for plugin in plugins() {
+                plugin.structure(&pair);
+                plugin.old_tests(&pair, &Concessions::default());
+            }
         }
     }
 
@@ -198,15 +236,13 @@ proptest! {
                 for kind in [StageKind::Syntax, StageKind::Build, StageKind::Test] {
                     plugin.plants(kind, &root, &base);
                 }
-                plugin.stages(&root, &base, &Machine::default(), &working());
+                plugin.stages(&root, &base, &Machine::default(), &working(), &BTreeSet::new());
                 plugin.fetch(&root, &base);
                 plugin.prepare(&root, &base);
             }
-            for task_type in [TaskType::Code, TaskType::UnitTest] {
-                touched(*plugin, &base, &candidate, &node(task_type, &["src/lib.rs"]), &code);
-                let authored = BTreeSet::from([path("src/lib.rs")]);
-                plugin.structure(&Touch { base: &candidate, candidate: &base, node: &node(task_type, &[]), task: "", authored: &authored });
-            }
+            structure(*plugin, &base, &candidate);
+            structure(*plugin, &candidate, &base);
+            plugin.packages(&candidate);
         }
     }
 }
@@ -222,7 +258,7 @@ fn deep_nesting_does_not_exhaust_the_stack() {
             base.with("src/lib.rs", &text).with("tests/test_a.py", &text).with("Cargo.toml", &text);
         for plugin in plugins() {
             plugin.roots(&candidate);
-            touched(*plugin, &base, &candidate, &node(TaskType::Code, &[]), "");
+            structure(*plugin, &base, &candidate);
         }
     }
 }

@@ -2,11 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::disallowed_types)]
 
-mod asked;
 mod garbage;
 mod python_read;
-mod python_structure;
+mod python_tests;
 mod rust_read;
-mod rust_structure;
+mod rust_tests;
 mod support;
-mod test_data;

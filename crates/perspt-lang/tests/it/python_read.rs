@@ -1,5 +1,6 @@
 //! Real Python: what the plugin makes of its output.
 
+use std::collections::BTreeSet;
 use std::process::Command;
 
 use perspt_core::reading::{StageKind, Status, TestEnd};
@@ -406,7 +407,7 @@ fn without_pytest_tests_that_need_it_are_never_green() {
     let files = project(&[("tests/test_a.py", UNIT)]);
     let root = python().roots(&files).remove(0);
     assert!(
-        python().stages(&root, &files, &machine, &broken)[1].is_err(),
+        python().stages(&root, &files, &machine, &broken, &BTreeSet::new())[1].is_err(),
         "a broken pytest is named, not passed over"
     );
 }

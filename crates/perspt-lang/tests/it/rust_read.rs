@@ -1,12 +1,11 @@
 //! Real cargo: what the Rust plugin makes of its output.
 
-use perspt_core::plan::{Contract, Criticality, TaskType, WeightedTest};
 use perspt_core::reading::{StageKind, Status, TestEnd};
 use perspt_core::residual::Milli;
 use perspt_lang::plugin::{Machine, ToolState};
-use perspt_lang::{Plugin, plugin, weigh};
+use perspt_lang::{Plugin, plugin};
 
-use crate::support::{Map, Slot, charged, classes, ends, energy, node, path, stage, touched, working};
+use crate::support::{Map, Slot, classes, ends, energy, path, stage, structure, working};
 
 fn rust() -> &'static dyn Plugin {
     plugin("rust").unwrap()
@@ -332,25 +331,6 @@ fn the_probe_tells_working_missing_and_lying_cargo_apart() {
 }
 
 #[test]
-fn contract_weights_apply_and_a_named_test_that_is_not_there_fails() {
-    let lib = "#[test]\nfn small() { assert!(false); }\n#[test]\nfn big() { assert!(false); }\n";
-    let reading = Slot::new().read(rust(), &package(lib), StageKind::Test);
-    assert_eq!(energy(&reading), Milli::units(6));
-    let named = |name: &str, criticality| WeightedTest { name: name.to_owned(), criticality };
-    let contract = Contract {
-        weighted_tests: vec![
-            named("big", Criticality::Critical),
-            named("demo::small", Criticality::Low),
-            named("nowhere", Criticality::High),
-        ],
-        ..Contract::default()
-    };
-    let weighed = weigh(reading, &contract);
-    assert_eq!(energy(&weighed), Milli::units(10 + 1 + 3));
-    assert!(classes(&weighed).contains(&"test-missing"));
-}
-
-#[test]
 fn a_member_that_is_a_path_dependency_belongs_to_the_root_and_a_fixture_does_not() {
     let files = Map::of(&[
         (
@@ -596,7 +576,13 @@ fn exactly_the_examples_that_rustdoc_tries_out_are_existing_tests() {
         let name = format!("doc::src::f{n}");
         let tried = results.get(name.as_str()).is_some_and(|end| *end != TestEnd::Skipped);
         let candidate = package(&lib(Some(n)));
-        let found = touched(rust(), &base, &candidate, &node(TaskType::Code, &[]), "");
-        assert_eq!(charged(&found).len(), usize::from(tried), "{info}: {results:?}");
+        let found = structure(rust(), &base, &candidate);
+        let changed = found.inventory.changed;
+        assert_eq!(changed.len(), usize::from(tried), "{info}: {changed:?} {results:?}");
+        let tests = reading.tests.as_ref().unwrap();
+        let answers = |name: &str| {
+            tests.results.iter().any(|(test, result)| test.0 == name && changed[0].id.is(test, result))
+        };
+        assert!(changed.is_empty() || answers(&name), "{changed:?}");
     }
 }

@@ -4,14 +4,16 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use perspt_core::hash::Sha;
+use perspt_core::inventory::Fate;
 use perspt_core::path::RelPath;
-use perspt_core::plan::{PlanNode, TaskType};
 use perspt_core::reading::{Reading, StageKind, TestEnd};
 use perspt_core::residual::{Milli, Residual};
 use perspt_core::stage::{Root, Stage, Step, StepEnd, StepOutput, Streams};
 use perspt_core::tree::{Entry, EntryKind, Tree};
 use perspt_lang::Plugin;
-use perspt_lang::plugin::{Files, Machine, Probe, ReadContext, ToolState, Tools, Touch};
+use perspt_lang::plugin::{
+    Concessions, Files, Machine, Pair, Probe, ReadContext, Structure, ToolState, Tools, Was,
+};
 
 /// A path of the tree.
 pub fn path(text: &str) -> RelPath {
@@ -245,7 +247,7 @@ pub fn stage(
     machine: &Machine,
     tools: &Tools,
 ) -> Stage {
-    let stages = plugin.stages(root, files, machine, tools);
+    let stages = plugin.stages(root, files, machine, tools, &BTreeSet::new());
     stages.into_iter().flatten().find(|stage| stage.kind == kind).unwrap()
 }
 
@@ -269,44 +271,63 @@ pub fn ends(reading: &Reading) -> BTreeMap<&str, TestEnd> {
     tests.results.iter().map(|(name, result)| (name.0.as_str(), result.end)).collect()
 }
 
-/// A node of this type that owns these files.
-pub fn node(task_type: TaskType, owns: &[&str]) -> PlanNode {
-    // By its written form, so that a new optional field of a plan changes nothing here.
-    let node = serde_json::json!({ "id": "n", "goal": "", "task_type": task_type, "output_files": owns });
-    serde_json::from_value(node).unwrap()
+/// What a plugin finds in a candidate.
+pub fn structure(plugin: &dyn Plugin, base: &Map, candidate: &Map) -> Structure {
+    plugin.structure(&Pair { base, candidate })
 }
 
-/// The structure residuals of a change, as `class file`.
-pub fn touched(
+/// A candidate's inventory, a line for each entry: `changed file::name`, `moved`, `added`, `support`, `evidence` with
+/// a `?` where results settle it, and `stub`.
+pub fn facts(plugin: &dyn Plugin, base: &Map, candidate: &Map) -> Vec<String> {
+    let found = structure(plugin, base, candidate);
+    let inventory = &found.inventory;
+    let mut lines = Vec::new();
+    for test in &inventory.changed {
+        let fate = if test.fate == Fate::Removed { "removed" } else { "changed" };
+        let weaker = if test.weaker.is_empty() { "" } else { " weaker" };
+        lines.push(format!("{fate} {}{weaker}", test.id.subject()));
+    }
+    lines.extend(
+        inventory.moved.iter().map(|(old, new)| format!("moved {} {}", old.subject(), new.subject())),
+    );
+    lines.extend(inventory.added.iter().map(|id| format!("added {}", id.subject())));
+    lines.extend(inventory.support.iter().map(|entry| format!("support {}", entry.path)));
+    lines.extend(
+        inventory.evidence.iter().map(|entry| {
+            format!("evidence {}{}", entry.path, if entry.settled_by_results { "?" } else { "" })
+        }),
+    );
+    lines.extend(
+        found.residuals.iter().map(|one| format!("{} {}", one.class.as_str(), one.file.as_ref().unwrap())),
+    );
+    lines
+}
+
+/// The text a file has where tests are those of the base; `None` where it has none.
+pub fn as_it_was(
     plugin: &dyn Plugin,
     base: &Map,
     candidate: &Map,
-    node: &PlanNode,
-    task: &str,
-) -> Vec<Residual> {
-    touched_with(plugin, base, candidate, node, task, &[])
+    conceded: &Concessions,
+    name: &str,
+) -> Option<String> {
+    match plugin.old_tests(&Pair { base, candidate }, conceded).get(&path(name)) {
+        Some(Was::Text(text)) => Some(text.clone()),
+        Some(Was::Base) => Some(base.text_of(name)),
+        Some(Was::Absent) => None,
+        None => candidate.texts().get(&path(name)).cloned(),
+    }
 }
 
-pub fn touched_with(
-    plugin: &dyn Plugin,
-    base: &Map,
-    candidate: &Map,
-    node: &PlanNode,
-    task: &str,
-    authored: &[&str],
-) -> Vec<Residual> {
-    let authored: BTreeSet<RelPath> = authored.iter().map(|name| path(name)).collect();
-    plugin.structure(&Touch { base, candidate, node, task, authored: &authored })
-}
-
-/// `class file` of each counted residual.
-pub fn charged(residuals: &[Residual]) -> Vec<String> {
-    let shown = |residual: &Residual| {
-        format!(
-            "{} {}",
-            residual.class.as_str(),
-            residual.file.as_ref().map_or("-".to_owned(), ToString::to_string)
-        )
-    };
-    counted(residuals).map(shown).collect()
+/// The whole tree of new code and old tests.
+pub fn old_tree(plugin: &dyn Plugin, base: &Map, candidate: &Map, conceded: &Concessions) -> Map {
+    let mut tree = candidate.clone();
+    for (file, was) in plugin.old_tests(&Pair { base, candidate }, conceded) {
+        match was {
+            Was::Text(text) => tree.put(file.as_str(), &text),
+            Was::Base => tree.put(file.as_str(), &base.text_of(file.as_str())),
+            Was::Absent => tree = tree.without(file.as_str()),
+        }
+    }
+    tree
 }

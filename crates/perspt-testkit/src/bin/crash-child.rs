@@ -86,7 +86,7 @@ fn play(config: &Config) -> Told {
     };
     let ended = ended(match config.mode {
         Mode::Begin => rig.begin(),
-        Mode::Resume => rig.resume(SessionResumed::default()),
+        Mode::Resume => rig.resume(SessionResumed { allow: config.allow.clone(), ..Default::default() }),
     });
     let publishes = publishes.lock().expect("one thread").clone();
     Told { points: points.now(), steps: steps.now(), publishes, ended }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use perspt_core::consent::Grant;
 use perspt_core::ids::{SessionId, TreeId};
 use perspt_core::outcome::Outcome;
 use serde::{Deserialize, Serialize};
@@ -76,6 +77,8 @@ pub struct Config {
     pub language: Language,
     /// What the user does meanwhile.
     pub edit: Edit,
+    /// What the user permits whenever the session is taken up again.
+    pub allow: Vec<Grant>,
     /// Which life of the session it is; the clock starts later in each.
     pub life: u64,
     /// Beginning or going on.

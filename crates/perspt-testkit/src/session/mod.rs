@@ -17,7 +17,7 @@ use std::time::Duration;
 use perspt_agent::AgentError;
 use perspt_agent::actor::{Actor, Parts};
 use perspt_agent::open::{self, Open};
-use perspt_agent::ports::{BoxFuture, Clock, Console, Unseen};
+use perspt_agent::ports::{Asked, BoxFuture, Clock, Console, Unseen};
 use perspt_agent::session::{Session, run};
 use perspt_core::event::{Decision, Event, SessionResumed, SessionStarted, Trouble};
 use perspt_core::ids::{Millis, SessionId};
@@ -138,7 +138,7 @@ impl Rig {
             machine: Machine::default(),
             env: self.env.clone(),
             model: maker(self.answers.clone()),
-            console: Arc::new(Person(self.decision)),
+            console: Arc::new(Person(self.decision.clone())),
         };
         // One thread, so that what happens between two points is always the same.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
@@ -196,8 +196,8 @@ fn maker(answers: Answers) -> perspt_agent::actor::ModelMaker {
 struct Person(Decision);
 
 impl Console for Person {
-    fn approve_plan<'a>(&'a self, _: &'a SessionState) -> BoxFuture<'a, Decision> {
-        let decision = self.0;
+    fn ask<'a>(&'a self, _: &'a Asked, _: &'a SessionState) -> BoxFuture<'a, Decision> {
+        let decision = self.0.clone();
         Box::pin(async move { decision })
     }
 

@@ -7,15 +7,16 @@
 mod read;
 mod structure;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use perspt_core::path::RelPath;
 use perspt_core::reading::{PluginName, Reading, StageKind};
-use perspt_core::residual::{Class, Residual};
+use perspt_core::residual::Class;
 use perspt_core::stage::{Profile, Root, Stage, Step, StepOutput, Streams};
 use perspt_lang::plugin::{
-    Expect, Fetch, Files, Machine, NoTool, Plant, Plugin, Probe, ReadContext, ToolState, Tools, Touch,
+    CommandKind, Concessions, Expect, Fetch, Files, Machine, NoTool, Pair, Plant, Plugin, Probe, ReadContext,
+    Structure, ToolState, Tools, Was,
 };
 
 /// The plugin's name.
@@ -132,8 +133,12 @@ impl Plugin for Toy {
         roots
     }
 
-    fn named_in(&self, task: &str) -> bool {
-        task.split(|c: char| !c.is_alphanumeric()).any(|word| word == NAME)
+    fn words(&self) -> &'static [&'static str] {
+        &[NAME]
+    }
+
+    fn manifest_name(&self) -> &'static str {
+        "toy.mod"
     }
 
     fn is_manifest(&self, path: &RelPath) -> bool {
@@ -189,6 +194,7 @@ impl Plugin for Toy {
         _files: &dyn Files,
         _machine: &Machine,
         tools: &Tools,
+        _new_tests: &BTreeSet<RelPath>,
     ) -> Vec<Result<Stage, NoTool>> {
         let stage = |(kind, tool): (StageKind, &str)| match tools.get(TOOL) {
             Some(ToolState::Works { .. }) => {
@@ -229,17 +235,31 @@ impl Plugin for Toy {
     }
 
     fn plants(&self, stage: StageKind, root: &Root, files: &dyn Files) -> Vec<Plant> {
-        let broken = |what: &str, expect: Expect| {
-            let paths = files.tree().entries.keys();
-            let sources = paths.filter(|path| is_source(path) && path.is_within(&root.dir));
-            let writes: BTreeMap<RelPath, String> = sources
-                .filter(|path| !is_test_file(path))
-                .filter_map(|path| {
-                    Some((path.clone(), format!("{}\nlet planted = nothing\n", files.text(path)?)))
-                })
-                .collect();
+        let all: Vec<(&RelPath, String)> = files
+            .tree()
+            .entries
+            .keys()
+            .filter(|path| is_source(path) && path.is_within(&root.dir))
+            .filter_map(|path| Some((path, files.text(path)?)))
+            .collect();
+        let in_code = |what: &str, expect: Expect, plant: fn(&str) -> String| {
+            let code = all.iter().filter(|(path, _)| !is_test_file(path));
+            let writes: BTreeMap<RelPath, String> =
+                code.map(|(path, text)| ((*path).clone(), plant(text))).collect();
             let what = what.to_owned();
             (!writes.is_empty()).then_some(Plant { what, writes, expect })
+        };
+        let broken =
+            |what: &str, expect| in_code(what, expect, |text| format!("{text}\nlet planted = nothing\n"));
+        // A module that is broken stops every test, also those that use none.
+        let other = |what: &str, expect| in_code(what, expect, structure::other_values);
+        let reached = all.iter().any(|(path, text)| {
+            let uses = text.lines().any(|line| line.starts_with("use "));
+            !structure::tests(text).is_empty() && (uses || !is_test_file(path))
+        });
+        let moves = || match reached {
+            true => broken("every module broken", Expect::SomeTestTurnsRed),
+            false => other("every value another", Expect::SomeTestTurnsRedIfAnyNamesTheCode),
         };
         let planted = root.dir.join("tests/planted.toy").ok().map(|path| Plant {
             what: "a failing test".to_owned(),
@@ -248,14 +268,44 @@ impl Plugin for Toy {
         });
         let plants = match stage {
             StageKind::Build => [broken("an unknown name", Expect::Red), None],
-            StageKind::Test => [planted, broken("every module broken", Expect::SomeTestTurnsRed)],
+            StageKind::Test => [planted, moves()],
             StageKind::Structure | StageKind::Syntax => [None, None],
         };
         plants.into_iter().flatten().collect()
     }
 
-    fn structure(&self, touch: &Touch<'_>) -> Vec<Residual> {
-        structure::structure(touch)
+    fn structure(&self, pair: &Pair<'_>) -> Structure {
+        structure::structure(pair)
+    }
+
+    fn old_tests(&self, pair: &Pair<'_>, _concessions: &Concessions) -> BTreeMap<RelPath, Was> {
+        structure::old_tests(pair)
+    }
+
+    fn concede(&self, _pair: &Pair<'_>, so_far: &Concessions, _reading: &Reading) -> Concessions {
+        so_far.clone()
+    }
+
+    /// `toyc check` and `toyc test` repeat a stage; nothing adds packages.
+    fn command(&self, argv: &[String], _root: &Root, _files: &dyn Files) -> CommandKind {
+        let words: Vec<&str> = argv.iter().map(String::as_str).collect();
+        if matches!(words[..], [TOOL, "check" | "test", ..]) {
+            CommandKind::Repeats
+        } else {
+            CommandKind::Other
+        }
+    }
+
+    fn packages(&self, files: &dyn Files) -> BTreeSet<String> {
+        let manifests = files.tree().entries.keys().filter(|path| self.is_manifest(path));
+        let texts = manifests.filter_map(|path| files.text(path));
+        let names = texts.flat_map(|text| {
+            text.lines()
+                .filter_map(|line| line.strip_prefix("dep "))
+                .map(|name| name.trim().to_owned())
+                .collect::<Vec<_>>()
+        });
+        names.collect()
     }
 
     fn environment_fault(&self, reading: &Reading, _files: &dyn Files) -> Option<String> {

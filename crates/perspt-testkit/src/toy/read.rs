@@ -46,6 +46,8 @@ pub(super) fn stage(
         tool: stage.tool.clone(),
         status: Status::Measured,
         residuals: Vec::new(),
+        inventory: None,
+        unread: Vec::new(),
         tests: None,
         notes: Vec::new(),
     };

@@ -1,12 +1,10 @@
-//! What a node did to existing tests and to what decides about evidence.
+//! What a candidate did to existing tests and to what decides about evidence.
 
 use std::collections::BTreeMap;
 
+use perspt_core::inventory::{ChangedEvidence, ChangedTest, Fate, Inventory, TestId};
 use perspt_core::path::RelPath;
-use perspt_core::residual::{Class, Component, Residual};
-use perspt_lang::plugin::{Files, Touch};
-
-const SENSOR: &str = "toy structure";
+use perspt_lang::plugin::{Files, Pair, Structure, Was};
 
 /// The tests of a text: each line by its test's name.
 pub(super) fn tests(text: &str) -> BTreeMap<&str, &str> {
@@ -19,52 +17,74 @@ pub(super) fn tests(text: &str) -> BTreeMap<&str, &str> {
         .collect()
 }
 
-pub(super) fn structure(touch: &Touch<'_>) -> Vec<Residual> {
-    let mut residuals = Vec::new();
-    for change in touch.base.tree().changes_to(touch.candidate.tree()) {
+/// A module in which every name has another value.
+pub(super) fn other_values(text: &str) -> String {
+    let lines = text.lines().map(|line| match line.split_once('=') {
+        Some((name, value)) if line.starts_with("let ") => format!("{name}= ({}) + 1\n", value.trim()),
+        _ => format!("{line}\n"),
+    });
+    lines.collect()
+}
+
+pub(super) fn structure(pair: &Pair<'_>) -> Structure {
+    let mut inventory = Inventory::default();
+    for change in pair.base.tree().changes_to(pair.candidate.tree()) {
         let path = &change.path;
-        if super::is_source(path) && change.before.is_some() {
-            residuals.extend(compared(touch, path));
+        if super::is_source(path) {
+            compared(pair, path, &mut inventory);
         }
-        if path.name() == "toy.run" && !touch.task.contains("toy.run") {
-            let message = "toy.run decides how evidence is gathered, and the task does not name it";
-            residuals.push(error(Class::EvidenceRulesChanged, path, message.to_owned()));
-        }
-    }
-    let own = touch.node.output_files.iter();
-    for (path, text) in own.filter_map(|path| Some((path, touch.candidate.text(path)?))) {
-        let patterns = touch.node.contract.forbidden_patterns.iter();
-        for pattern in patterns.filter(|pattern| text.contains(pattern.as_str())) {
-            let message = format!("the contract forbids `{pattern}`");
-            residuals.push(error(Class::ForbiddenPattern, path, message));
+        if path.name() == "toy.run" {
+            let what = "toy.run decides how evidence is gathered".to_owned();
+            inventory.evidence.push(ChangedEvidence { path: path.clone(), what, settled_by_results: false });
         }
     }
-    residuals
+    Structure { residuals: Vec::new(), inventory }
 }
 
-fn compared(touch: &Touch<'_>, path: &RelPath) -> Vec<Residual> {
-    let text = |files: &dyn Files| files.text(path).unwrap_or_default();
-    let (before, after) = (text(touch.base), text(touch.candidate));
+fn text(files: &dyn Files, path: &RelPath) -> String {
+    files.text(path).unwrap_or_default()
+}
+
+fn compared(pair: &Pair<'_>, path: &RelPath, inventory: &mut Inventory) {
+    let (before, after) = (text(pair.base, path), text(pair.candidate, path));
     let (before, after) = (tests(&before), tests(&after));
-    let own = touch.authored.contains(path) && touch.node.output_files.contains(path);
-    let may = touch.node.task_type.is_test() || own;
-    let mut residuals = Vec::new();
-    for (name, old) in before {
-        let (class, what) = match after.get(name) {
-            Some(new) if *new == old => continue,
-            Some(_) => (Class::TestChanged, "changed"),
-            None => (Class::TestDeleted, "deleted"),
-        };
-        let message = format!("the existing test `{name}` is {what}");
-        residuals.push(if may {
-            Residual::warning(Component::Str, class, SENSOR, message).in_file(Some(path.clone()))
-        } else {
-            error(class, path, message)
-        });
+    let id = |name: &str| TestId { file: path.clone(), name: name.to_owned(), runner: name.to_owned() };
+    for (name, old) in &before {
+        let new = after.get(name).copied().unwrap_or_default();
+        let fate = if new.is_empty() { Fate::Removed } else { Fate::Changed };
+        if new != *old {
+            let weaker =
+                (new.starts_with("skip ") && old.starts_with("test ")).then(|| "now skipped".to_owned());
+            let (old, new) = ((*old).to_owned(), new.to_owned());
+            inventory.changed.push(ChangedTest {
+                id: id(name),
+                fate,
+                old,
+                new,
+                weaker: weaker.into_iter().collect(),
+            });
+        }
     }
-    residuals
+    inventory.added.extend(after.keys().filter(|name| !before.contains_key(*name)).map(|name| id(name)));
 }
 
-fn error(class: Class, path: &RelPath, message: String) -> Residual {
-    Residual::error(Component::Str, class, SENSOR, message).in_file(Some(path.clone()))
+/// The candidate with the tests of its base: its code, then the old test lines.
+pub(super) fn old_tests(pair: &Pair<'_>) -> BTreeMap<RelPath, Was> {
+    let changes = pair.base.tree().changes_to(pair.candidate.tree());
+    let sources = changes.into_iter().filter(|change| super::is_source(&change.path));
+    let was = sources.map(|change| {
+        let was = match (super::is_test_file(&change.path), change.before) {
+            (true, Some(_)) => Was::Base,
+            (true, None) => Was::Absent,
+            (false, _) => {
+                let (old, new) = (text(pair.base, &change.path), text(pair.candidate, &change.path));
+                let is_test = |line: &&str| line.starts_with("test ") || line.starts_with("skip ");
+                let code = new.lines().filter(|line| !is_test(line));
+                let lines: Vec<&str> = code.chain(old.lines().filter(is_test)).collect();
+                Was::Text(format!("{}\n", lines.join("\n")))
+            }
+        };
+        (change.path, was)
+    });
+    was.collect()
 }

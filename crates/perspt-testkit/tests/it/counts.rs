@@ -80,22 +80,22 @@ fn syncs_of_node(world: &mut World) -> Syncs {
 
 /// | syncs | for |
 /// |---|---|
-/// | log 17 | a start and an end for each of assemble, ask, parse, lay out, structure, build, test, publish; one judgement |
-/// | blobs 19 | two each for prompt, answer, two new files, changes, three readings, the new tree's list; one for the changes that laying out finds unchanged |
+/// | log 19 | a start and an end for each of assemble, ask, parse, lay out, structure, build, test, judge, publish; one verdict |
+/// | blobs 21 | two each for prompt, answer, two new files, changes, three readings, the judgement, the new tree's list; one for the changes that laying out finds unchanged |
 /// | journal 3 | its bytes, its name, its removal |
 /// | work 4 | two new files, two folders that get an entry |
 #[test]
 fn a_node_that_is_right_at_once_costs_these_syncs() {
     let mut world = World::new(PROJECT, answers(one_node(THREE), &[("actuator.generate", 1, three("3"))]));
-    assert_eq!(syncs_of_node(&mut world), Syncs { log: 17, blobs: 19, journal: 3, work: 4 });
+    assert_eq!(syncs_of_node(&mut world), Syncs { log: 19, blobs: 21, journal: 3, work: 4 });
 }
 
 /// Replaced and deleted files leave an old content behind, which goes once the commit is in the log.
 ///
 /// | syncs | for |
 /// |---|---|
-/// | log 17 | as above |
-/// | blobs 27 | two each for prompt, the three files as they were, answer, the replaced file's new bytes, changes, three readings, the new tree's list; one each for the moved file's bytes, the three old contents and the laid out changes, which are there already |
+/// | log 19 | as above |
+/// | blobs 29 | two each for prompt, the three files as they were, answer, the replaced file's new bytes, changes, three readings, the judgement, the new tree's list; one each for the moved file's bytes, the three old contents and the laid out changes, which are there already |
 /// | journal 3 | as above |
 /// | work 4 | two contents under new names or in the place of old ones, their one folder, and again when the old contents go |
 #[test]
@@ -109,18 +109,18 @@ fn a_node_that_replaces_moves_and_deletes_costs_these_syncs() {
     let mut world = World::new(PROJECT, answers(code_node(&files), &[("actuator.generate", 1, answer)]));
     world.place.write("lib/old.toy", "let old = 1\n");
     world.place.write("lib/gone.toy", "let gone = 0\n");
-    assert_eq!(syncs_of_node(&mut world), Syncs { log: 17, blobs: 27, journal: 3, work: 4 });
+    assert_eq!(syncs_of_node(&mut world), Syncs { log: 19, blobs: 29, journal: 3, work: 4 });
 }
 
-/// To the node above a correction adds: log 15 (a start and an end for each of assemble, ask, parse, lay out and
-/// three stages; one judgement) and blobs 15 (two each for prompt, answer, the new file, changes and three
-/// readings; one for the changes that laying out finds unchanged).
+/// To the node above a correction adds: log 17 (a start and an end for each of assemble, ask, parse, lay out, three
+/// stages and judge; one verdict) and blobs 17 (two each for prompt, answer, the new file, changes, three readings and
+/// the judgement; one for the changes that laying out finds unchanged).
 #[test]
 fn a_correction_adds_these_syncs() {
     let right = bundle(&[write("lib/three.toy", "let three = 3\n")]);
     let table = answers(one_node(THREE), &[("actuator.generate", 1, three("4")), ("correction", 1, right)]);
     let mut world = World::new(PROJECT, table);
-    assert_eq!(syncs_of_node(&mut world), Syncs { log: 17 + 15, blobs: 19 + 15, journal: 3, work: 4 });
+    assert_eq!(syncs_of_node(&mut world), Syncs { log: 19 + 17, blobs: 21 + 17, journal: 3, work: 4 });
 }
 
 /// The processes of each kind of effect, in order.
@@ -218,9 +218,11 @@ fn let_files_age(world: &World) {
     }
 }
 
-/// The session stops when all is measured, so what is left is to publish. The log is read once from front to
-/// back: one read for each 64 KiB begun, and one that finds the end. Of the workspace no file is opened but the
-/// new contents that wait beside their places: zero files are hashed, their stamps are known.
+/// The session stops when all is measured, so what is left is to judge and to publish. The log is read once from front to
+/// back: one read for each 64 KiB begun, and one that finds the end. Of the workspace no file is hashed to know what is
+/// there, their stamps are known. Opened are the new contents that wait beside their places, and what the judge asks
+/// the language for: toy looks for tests in its sources in order and finds the first in the node's own test file, so two
+/// sources come before it.
 #[test]
 fn a_resume_reads_each_event_once_and_no_file_that_has_not_changed() {
     let mut world = World::new(PROJECT, answers(one_node(THREE), &[("actuator.generate", 1, three("3"))]));
@@ -236,8 +238,8 @@ fn a_resume_reads_each_event_once_and_no_file_that_has_not_changed() {
     });
     assert_eq!(world.begin().end.unwrap().reason, EndReason::Paused);
     // The session's start; a start and an end for each of eight effects before the plan, four for it and seven for
-    // the node; the node's proposal, the plan's adoption, one judgement, the request to pause, the end.
-    assert_eq!(world.rig.events().len(), 44);
+    // the node; the node's proposal, the plan's adoption, the request to pause, the end.
+    assert_eq!(world.rig.events().len(), 43);
     let log = std::fs::metadata(world.rig.home.session_dir(world.rig.id()).join("log.jsonl")).unwrap().len();
     let reads = Arc::new(Mutex::new(0));
     let disk = Watched::new(Arc::new(RealDisk), &[]);
@@ -253,6 +255,7 @@ fn a_resume_reads_each_event_once_and_no_file_that_has_not_changed() {
     assert_eq!(world.resume().end.unwrap().outcome, Outcome::Success);
     assert_eq!(*reads.lock().unwrap(), log.div_ceil(64 * 1024) + 1);
     let opened = opens.names();
-    assert_eq!(opened.len(), 2, "{opened:?}");
-    assert!(opened.iter().all(|name| name.starts_with(".perspt-")), "{opened:?}");
+    let (new, old): (Vec<String>, Vec<String>) =
+        opened.into_iter().partition(|name| name.starts_with(".perspt-"));
+    assert_eq!((new.len(), old), (2, vec!["main.toy".to_owned(), "two.toy".to_owned()]));
 }

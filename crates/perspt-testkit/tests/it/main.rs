@@ -3,6 +3,8 @@
 // In a test a panic is the report.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
+mod commands;
+mod consents;
 mod counts;
 mod crash;
 mod edits;
@@ -13,3 +15,4 @@ mod plans;
 mod stops;
 mod support;
 mod tools;
+mod waiting;

@@ -1,11 +1,13 @@
 //! From a task to a plan, or to none.
 
-use perspt_core::event::{Approval, Category, Decision, EscalateReason, Event, PlanSource};
+use perspt_core::event::{Approval, Category, Decision, Ended, EscalateReason, Event, PlanSource};
+use perspt_core::grade::Grade;
 use perspt_core::outcome::Outcome;
 use perspt_testkit::server::{Reply, Table};
 use serde_json::json;
 
-use crate::support::{PROJECT, THREE, World, answers, bundle, one_node, plan, task, three, write};
+use crate::consents::commits;
+use crate::support::{PROJECT, THREE, World, answers, bundle, one_node, plan, task, three, with, write};
 
 #[test]
 fn a_model_that_says_its_scope_is_too_small_is_believed() {
@@ -24,31 +26,61 @@ fn a_model_that_says_its_scope_is_too_small_is_believed() {
 }
 
 #[test]
-fn an_invalid_plan_is_sent_back_with_what_is_wrong() {
-    let twice = plan(&[task("one", THREE, &[]), task("two", THREE, &[])]);
+fn a_plan_that_cannot_be_carried_out_is_sent_back_with_what_is_wrong() {
+    let unknown = plan(&[task("one", THREE, &["zero"])]);
     let table = Table::new()
-        .on("architect.existing", "-", 1, Reply::text(twice))
+        .on("architect.existing", "-", 1, Reply::text(unknown))
         .on("architect.existing", "-", 2, Reply::text(plan(&[task("one", THREE, &[])])))
         .on("actuator.generate", "one", 1, Reply::text(three("3")));
     let world = World::new(PROJECT, table);
     assert_eq!(world.begin().end.unwrap().outcome, Outcome::Success);
-    assert!(world.server.requests()[1].body.contains("is an output of both `one` and `two`"));
+    assert!(world.server.requests()[1].body.contains("depends on `zero`, which is not in the plan"));
+}
+
+#[test]
+fn a_plan_that_can_be_put_right_costs_no_round_and_the_event_says_what_was() {
+    let four = bundle(&[
+        write("lib/four.toy", "use lib/three\nlet four = three + 1\n"),
+        write(
+            "tests/three.toy",
+            "use lib/three\nuse lib/four\ntest three: three == 3\ntest four: four == 4\n",
+        ),
+    ]);
+    let first = with(task("One!", THREE, &["lib/two.toy"]), json!({"task_type": "code | unit_test"}));
+    let second = task("two", &["lib/four.toy", "tests/three.toy"], &[]);
+    let table = Table::new()
+        .on("architect.existing", "-", 1, Reply::text(plan(&[first, second])))
+        .on("actuator.generate", "one", 1, Reply::text(three("3")))
+        .on("actuator.generate", "two", 1, Reply::text(four));
+    let world = World::new(PROJECT, table);
+    let state = world.begin();
+    let settled = world.outcomes().into_iter().find_map(|(_, outcome)| match outcome {
+        Ended::PlanParsed { settled, .. } => Some(settled),
+        _ => None,
+    });
+    assert_eq!(
+        settled.unwrap(),
+        [
+            "task `One!`: `code | unit_test` is no task_type; the default is taken",
+            "the task id `One!` is written `one`",
+            "task `one`: the dependency `lib/two.toy` is a file, not a task; it is left out",
+            "`tests/three.toy` stands in two tasks: `one` owns it, and the integration task `two` changes it after it",
+        ]
+    );
+    assert_eq!(state.end.unwrap().outcome, Outcome::Success);
+    assert_eq!(world.server.asks(), 3);
 }
 
 #[test]
 fn three_invalid_plans_lead_to_the_fallback_graph() {
     let answer = |path: &str, text: &str| Reply::text(bundle(&[write(path, text)]));
+    let more = "use lib/three\ntest three: three == 3\ntest twice: three * 2 == 6\n";
     let table = Table::new()
         .on("architect.existing", "-", 1, Reply::text("First I would look around."))
         .on("architect.existing", "-", 2, Reply::text("{\"tasks\": []}"))
         .on("architect.existing", "-", 3, Reply::text(plan(&[task("one", &["../x.toy"], &[])])))
-        .on("actuator.generate", "implementation", 1, answer("lib/three.toy", "let three = 3\n"))
-        .on(
-            "actuator.generate",
-            "tests",
-            1,
-            answer("tests/three.toy", "use lib/three\ntest t: three == 3\n"),
-        );
+        .on("actuator.generate", "implementation", 1, Reply::text(three("3")))
+        .on("actuator.generate", "tests", 1, answer("tests/three.toy", more));
     let world = World::new(PROJECT, table);
     let state = world.begin();
     assert_eq!(state.end.unwrap().outcome, Outcome::Success);
@@ -86,6 +118,20 @@ fn a_fallback_node_may_not_touch_existing_tests() {
 }
 
 #[test]
+fn a_new_file_beside_a_nodes_own_costs_no_round() {
+    let answer = bundle(&[
+        write("lib/three.toy", "use lib/one\nlet three = one * 3\n"),
+        write("lib/one.toy", "let one = 1\n"),
+        write("tests/three.toy", "use lib/three\ntest three: three == 3\n"),
+        write("docs/three.md", "Three.\n"),
+    ]);
+    let world = World::new(PROJECT, answers(one_node(THREE), &[("actuator.generate", 1, answer)]));
+    assert_eq!(world.begin().end.unwrap().outcome, Outcome::Success);
+    assert_eq!(world.server.asks(), 2);
+    assert_eq!(world.place.read("docs/three.md").unwrap(), "Three.\n");
+}
+
+#[test]
 fn an_empty_folder_is_built_up_from_its_manifest() {
     let files = ["toy.mod", "main.toy", "tests/main.toy"];
     let answer = bundle(&[
@@ -103,30 +149,54 @@ fn an_empty_folder_is_built_up_from_its_manifest() {
 }
 
 #[test]
-fn an_empty_folder_and_a_task_without_a_language_end_before_any_paid_call() {
-    let mut world = World::new(&[], Table::new());
-    world.rig.started.task = "build something".to_owned();
-    assert_eq!(world.begin().end.unwrap().outcome, Outcome::Usage);
-    assert_eq!(world.server.asks(), 0);
-}
-
-#[test]
-fn a_project_of_an_unknown_language_ends_before_any_paid_call() {
-    let world = World::new(&[("Main.java", "class Main {}")], Table::new());
-    assert_eq!(world.begin().end.unwrap().outcome, Outcome::Usage);
-    assert_eq!(world.server.asks(), 0);
-}
-
-#[test]
-fn a_plan_for_a_project_without_tests_must_add_one() {
-    let code = json!({"id": "one", "goal": "g", "output_files": ["lib/three.toy"], "task_type": "code"});
+fn in_an_empty_folder_the_files_of_the_plan_say_the_language() {
+    let files = ["toy.mod", "main.toy", "tests/main.toy"];
+    let answer = bundle(&[
+        write("toy.mod", ""),
+        write("main.toy", "let one = 1\n"),
+        write("tests/main.toy", "use main\ntest one: one == 1\n"),
+    ]);
     let table = Table::new()
-        .on("architect.existing", "-", 1, Reply::text(plan(&[code])))
-        .on("architect.existing", "-", 2, Reply::text(plan(&[task("one", THREE, &[])])))
-        .on("actuator.generate", "one", 1, Reply::text(three("3")));
-    let world = World::new(&[("toy.mod", ""), ("lib/two.toy", "let two = 2\n")], table);
+        .on("architect.greenfield", "-", 1, Reply::text(plan(&[task("one", &files, &[])])))
+        .on("actuator.generate", "one", 1, Reply::text(answer));
+    let mut world = World::new(&[], table);
+    world.rig.started.task = "build something".to_owned();
     assert_eq!(world.begin().end.unwrap().outcome, Outcome::Success);
-    assert!(world.server.requests()[1].body.contains("there are no tests"));
+    assert_eq!(commits(&world)[0].grade, Grade::Tests);
+}
+
+#[test]
+fn prose_needs_no_tool_and_no_consent() {
+    let answer = bundle(&[write("NOTES.md", "better notes\n")]);
+    let world = World::new(PROJECT, answers(one_node(&["NOTES.md"]), &[("actuator.generate", 1, answer)]));
+    assert_eq!(world.begin().end.unwrap().outcome, Outcome::Success);
+    assert_eq!(commits(&world)[0].grade, Grade::Prose);
+}
+
+#[test]
+fn code_without_tests_lands_with_a_lower_grade_and_nothing_is_owed() {
+    let answer = bundle(&[write("lib/three.toy", "let three = 3\n")]);
+    let table = answers(one_node(&["lib/three.toy"]), &[("actuator.generate", 1, answer)]);
+    let world = World::new(&[("toy.mod", ""), ("lib/two.toy", "let two = 2\n")], table);
+    let state = world.begin();
+    assert!(state.planning.adopted.is_some_and(|(_, _, source)| source == PlanSource::Architect));
+    assert_eq!(state.end.unwrap().outcome, Outcome::Success);
+    let commit = &commits(&world)[0];
+    assert_eq!(commit.grade, Grade::Build);
+    assert_eq!(commit.below, ["built, and no test runs it: lib/three.toy"]);
+}
+
+/// Its type decides nothing: a task called documentation is measured like any other.
+#[test]
+fn the_type_of_a_task_decides_nothing() {
+    for kind in ["code", "unit_test", "documentation", "integration_test", "refactor", "poem"] {
+        let plan = plan(&[with(task("one", THREE, &[]), json!({"task_type": kind}))]);
+        let table = Table::new().on("architect.existing", "-", 1, Reply::text(plan));
+        let wrong_then_right = [("actuator.generate", 1, three("4")), ("correction", 1, three("3"))];
+        let world = World::new(PROJECT, answers(table, &wrong_then_right));
+        assert_eq!(world.begin().end.unwrap().outcome, Outcome::Success, "{kind}");
+        assert_eq!(world.server.asks(), 3, "{kind}");
+    }
 }
 
 #[test]

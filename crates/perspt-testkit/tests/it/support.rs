@@ -35,6 +35,14 @@ pub fn task_of(kind: &str, id: &str, files: &[&str]) -> Value {
     task
 }
 
+/// The same with more words to it.
+pub fn with(mut value: Value, words: Value) -> Value {
+    if let (Some(value), Value::Object(words)) = (value.as_object_mut(), words) {
+        value.extend(words);
+    }
+    value
+}
+
 /// An answer of these operations.
 pub fn bundle(artifacts: &[Value]) -> String {
     json!({ "artifacts": artifacts }).to_string()
@@ -139,6 +147,12 @@ impl World {
 
     pub fn resume(&self) -> SessionState {
         self.rig.resume(SessionResumed::default()).unwrap()
+    }
+
+    /// Takes the session up again with these words of `--allow`.
+    pub fn resume_with(&self, allow: &[&str]) -> SessionState {
+        let allow = allow.iter().map(|word| word.parse().unwrap()).collect();
+        self.rig.resume(SessionResumed { allow, ..Default::default() }).unwrap()
     }
 
     /// The tags that were asked for, in order, as `intent node attempt`.

@@ -2,14 +2,15 @@
 
 use std::path::Path;
 
-use perspt_core::event::{Calibration, Ended};
+use perspt_core::event::{Calibration, Ended, Event};
+use perspt_core::grade::Grade;
 use perspt_core::outcome::{EndReason, Outcome};
-use perspt_core::reading::StageKind;
 use perspt_core::state::{End, SessionState};
 use perspt_testkit::server::Table;
 use perspt_testkit::session::Rig;
 use perspt_testkit::toy::{Flaw, Toy};
 
+use crate::consents::commits;
 use crate::support::{PROJECT, THREE, World, answers, bundle, one_node, plan, script, task, three, write};
 
 /// The session ends degraded before any paid call, with the tree as it was.
@@ -160,20 +161,18 @@ fn a_failure_that_was_there_before_in_another_package_is_shown_and_not_charged()
     world.place.write("other/toy.mod", "");
     world.place.write("other/tests/red.toy", "test red: 1 == 2\n");
     let end = world.begin().end.unwrap();
-    assert_eq!(end.outcome, Outcome::Success, "{end:?} {:?}", readings(&world, StageKind::Test));
+    assert_eq!(end.outcome, Outcome::Success, "{end:?}");
     assert_eq!(world.place.read("lib/three.toy").unwrap(), "let three = 3\n");
-    let inherited: u32 = readings(&world, StageKind::Test).iter().map(|reading| reading.inherited).sum();
-    assert!(inherited > 0);
-}
-
-fn readings(world: &World, kind: StageKind) -> Vec<perspt_core::energy::ReadingSummary> {
-    let outcomes = world.outcomes().into_iter();
-    outcomes
-        .filter_map(|(_, outcome)| match outcome {
-            Ended::Measured { reading, .. } if reading.stage.kind == kind => Some(reading),
+    let inherited: Vec<u32> = world
+        .rig
+        .events()
+        .into_iter()
+        .filter_map(|(_, event)| match event {
+            Event::AttemptJudged { stages, .. } => Some(stages.iter().map(|stage| stage.inherited).sum()),
             _ => None,
         })
-        .collect()
+        .collect();
+    assert_eq!(inherited, [1]);
 }
 
 /// A candidate whose test misbehaves like this is corrected and given up.
@@ -249,14 +248,30 @@ fn a_lock_file_that_the_base_lacks_is_never_published() {
 }
 
 #[test]
-fn a_test_node_that_adds_no_test_is_not_stable() {
-    let answer = bundle(&[write("lib/three.toy", "let three = 3\n")]);
+fn a_file_of_tests_that_has_none_is_not_stable() {
+    let answer =
+        bundle(&[write("lib/three.toy", "let three = 3\n"), write("tests/three.toy", "# tests will come\n")]);
     let files = [("toy.mod", ""), ("lib/two.toy", "let two = 2\n")];
-    let task = task("one", THREE, &[]);
-    let world = World::new(&files, script(plan(&[task]), move |_| answer.clone()));
+    let world = World::new(&files, script(plan(&[task("one", THREE, &[])]), move |_| answer.clone()));
     let before = world.place.picture();
-    let end = world.begin().end.unwrap();
-    assert_eq!(end.outcome, Outcome::Failed);
+    assert_eq!(world.begin().end.unwrap().outcome, Outcome::Failed);
     assert_eq!(world.place.picture(), before);
     assert!(world.certificate("one").residuals.iter().any(|line| line.contains("no test ran")));
+}
+
+/// Tests that pass whatever the code says prove nothing of it.
+#[test]
+fn tests_that_do_not_reach_the_code_lower_the_grade() {
+    let answer = bundle(&[write("lib/three.toy", "let three = 3\n")]);
+    let table = answers(one_node(&["lib/three.toy"]), &[("actuator.generate", 1, answer)]);
+    let world = World::new(PROJECT, table);
+    world.place.write("tests/two.toy", "test two_is_two: 2 == 2\n");
+    assert_eq!(world.begin().end.unwrap().outcome, Outcome::Success);
+    let unreached = |verdict: &Calibration| matches!(verdict, Calibration::Unreached(_));
+    assert_eq!(
+        calibrations(&world).iter().filter(|verdict| unreached(verdict)).count(),
+        2,
+        "at first and at last"
+    );
+    assert_eq!(commits(&world)[0].grade, Grade::Build);
 }

@@ -4,16 +4,22 @@
 mod outcomes;
 mod watch;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use perspt_core::consent::{GrantedBy, Need};
 use perspt_core::effect::Effect;
-use perspt_core::event::{Ended, Event, KeptPlace, SessionResumed, Settings};
-use perspt_core::ids::{BlobId, EffectId, Millis};
+use perspt_core::energy::ReadingSummary;
+use perspt_core::event::{
+    Approval, Ended, Event, KeptPlace, ParseState, PlanSource, RootRef, SessionResumed, SessionStarted,
+    Settings,
+};
+use perspt_core::ids::{BlobId, EffectId, Millis, TreeId};
 use perspt_core::path::RelPath;
+use perspt_core::plan::PlanNode;
 use perspt_core::state::{InFlight, SessionState, Stop};
 
 use crate::dice::Dice;
-use crate::support::{plenty, started};
+use crate::support::{capture, grant, plenty, started};
 use watch::Watch;
 
 /// More steps than any session may need. The longest the tests ever saw took a third of it.
@@ -36,6 +42,10 @@ pub struct World {
     watch: Watch,
     trials: Trials,
     cancelled: BTreeSet<EffectId>,
+    /// What was measured, by the blob it is kept in.
+    kept: BTreeMap<BlobId, ReadingSummary>,
+    /// The consents that each candidate needs.
+    pub needs: BTreeMap<TreeId, Vec<Need>>,
     fresh: u64,
 }
 
@@ -59,11 +69,18 @@ impl World {
         if dice.chance(50) {
             settings.limits.time_ms = dice.below(30_000);
         }
-        World::with(dice, settings)
+        let allow = if dice.chance(200) { vec![grant("tests"), grant("red:any")] } else { vec![] };
+        let approval = dice.pick(&[Approval::Policy, Approval::Policy, Approval::Person]);
+        World::begun(dice, SessionStarted { allow, approval, ..started(settings) })
     }
 
     /// A session with these settings.
     pub fn with(dice: Dice, settings: Settings) -> World {
+        World::begun(dice, started(settings))
+    }
+
+    /// A session that begins like this.
+    pub fn begun(dice: Dice, start: SessionStarted) -> World {
         let mut world = World {
             dice,
             now: Millis(1000),
@@ -72,9 +89,11 @@ impl World {
             watch: Watch::default(),
             trials: Trials { crashes: 6, resumes: 6, stops: 3, moves: 8 },
             cancelled: BTreeSet::new(),
+            kept: BTreeMap::new(),
+            needs: BTreeMap::new(),
             fresh: 0,
         };
-        world.record(Event::SessionStarted(Box::new(started(settings))));
+        world.record(Event::SessionStarted(Box::new(start)));
         world
     }
 
@@ -87,6 +106,9 @@ impl World {
     /// Appends one event.
     pub fn record(&mut self, event: Event) {
         let at = self.now.max(self.state.last_at);
+        if let Event::EffectEnded { outcome: Ended::Measured { reading, .. }, .. } = &event {
+            self.kept.insert(reading.blob, reading.clone());
+        }
         let before = self.state.clone();
         self.state.apply(at, &event);
         self.watch.saw(&before, at, &event, &self.state);
@@ -101,6 +123,13 @@ impl World {
             }
         }
         panic!("the session did not end: {:?}", self.state.planning.work);
+    }
+
+    /// Runs the session to its next end, and no further.
+    pub fn run_once(&mut self) {
+        let resumes = std::mem::replace(&mut self.trials.resumes, 0);
+        self.run();
+        self.trials.resumes = resumes;
     }
 
     /// One step of the loop; true once the session has ended and nobody takes it up again.
@@ -233,7 +262,11 @@ impl World {
         }
         let limits = self.dice.chance(700).then(plenty);
         let model = self.dice.chance(200).then(|| "another model".to_owned());
-        self.record(Event::SessionResumed(SessionResumed { limits, model, ..SessionResumed::default() }));
+        let needs: Vec<Need> = self.state.waiting_needs().cloned().collect();
+        let allow = if self.dice.chance(300) { vec![] } else { self.granted(&needs, GrantedBy::Flag) };
+        let approval = self.dice.chance(100).then(|| self.dice.pick(&[Approval::Policy, Approval::Person]));
+        let base_url = None;
+        self.record(Event::SessionResumed(SessionResumed { model, base_url, approval, limits, allow }));
     }
 
     /// A name nothing else has.
@@ -262,6 +295,12 @@ impl World {
         flight
     }
 
+    /// Ends the effect that runs as one that is no longer wanted.
+    pub fn ends_as_cancelled(&mut self) {
+        let id = *self.state.in_flight.keys().next().expect("nothing runs");
+        self.record(Event::EffectEnded { id, outcome: Ended::Cancelled });
+    }
+
     /// Lets everything succeed until an effect runs that fits.
     pub fn until(&mut self, fits: impl Fn(&InFlight) -> bool) -> (EffectId, InFlight) {
         for _ in 0..STEPS {
@@ -279,6 +318,42 @@ impl World {
         self.until(|flight| {
             flight.key.node.as_ref().is_some_and(|id| id.as_str() == node) && fits(&flight.effect)
         })
+    }
+
+    /// The effects started since the log had this length, by name.
+    pub fn started_since(&self, length: usize) -> Vec<String> {
+        let name = |effect: &Effect| {
+            let stage = serde_json::to_value(effect.stage()).unwrap();
+            stage.as_str().map_or_else(|| stage.to_string(), str::to_owned)
+        };
+        self.log[length..]
+            .iter()
+            .filter_map(|(_, event)| match event {
+                Event::EffectStarted { effect, key, .. } => {
+                    let node = key.node.as_ref().map_or(String::new(), |id| format!("{id}: "));
+                    Some(format!("{node}{}", name(effect)))
+                }
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// Ends the request for a plan with these nodes, each in its roots.
+    pub fn plans(&mut self, nodes: &[(PlanNode, Vec<RootRef>)]) {
+        let (by, _) = self.until(|flight| matches!(flight.effect, Effect::Parse { .. }));
+        for (node, roots) in nodes {
+            self.record(Event::NodeProposed { by, node: Box::new(node.clone()), roots: roots.clone() });
+        }
+        let (state, capture) = (ParseState::StructuredOk, capture("a plan"));
+        let proposed = Some(PlanSource::Architect);
+        self.ends_with(Ended::PlanParsed {
+            state,
+            capture,
+            proposed,
+            diagnostics: vec![],
+            settled: vec![],
+            evidence: None,
+        });
     }
 
     /// The log's events, without their times.

@@ -1,13 +1,14 @@
 //! What can come of an effect. A roll of zero is success.
 
-use perspt_core::effect::{Branch, Effect, Expects, TreeRef};
-use perspt_core::energy::{ReadingSummary, TestCounts};
+use perspt_core::consent::{ConsentKind, Declared, Extent, Grant, GrantedBy, Need};
+use perspt_core::effect::{Branch, Effect, Expects, Question, TreeRef};
+use perspt_core::energy::{Energy, ReadingSummary, TestCounts};
 use perspt_core::event::{
-    Approval, AskNext, Calibration, Decision, DiffNote, Ended, Event, ParseState, PlanSource, RepoMode,
-    RetryClass, RootRef,
+    Approval, AskNext, Calibration, Decision, DiffNote, Ended, Event, JudgementNote, ParseState, PlanSource,
+    RepoMode, RetryClass, RootRef,
 };
 use perspt_core::hash::Sha;
-use perspt_core::ids::{EffectId, NodeId, TreeId};
+use perspt_core::ids::{BlobId, EffectId, NodeId, TreeId};
 use perspt_core::plan::{OpenScope, PlanNode, TaskType};
 use perspt_core::reading::{StageId, StageKind, Status};
 use perspt_core::state::InFlight;
@@ -28,12 +29,13 @@ impl World {
             Effect::Snapshot => self.snapshot(),
             Effect::Probe => self.probe(),
             Effect::Fetch { .. } => Ended::Fetched { runs: vec![run_note()] },
-            Effect::LayOut { base, changes } => {
-                let tree = TreeId(Sha::of_fields([&base.id.0.0[..], &changes.0.0[..]]));
-                let diff = DiffNote { create: vec![path("src/new.rs")], ..DiffNote::default() };
-                Ended::LaidOut { tree, changes: *changes, diff, runs: vec![] }
-            }
+            Effect::LayOut { base, changes, commands } => self.lay_out(node, base, *changes, commands),
             Effect::Measure { branch, stage, .. } => self.measure(node, branch, stage),
+            Effect::RunOldTests { branch, stage } => self.old_tests(branch, stage),
+            Effect::Judge { branch, readings, before, required, .. } => {
+                let judgement = Box::new(self.judge(node, branch, readings, before, required));
+                Ended::Judged { judgement }
+            }
             Effect::Calibrate { .. } => self.calibrate(),
             Effect::Assemble { intent, .. } => {
                 let prompt = blob(&self.fresh("prompt"));
@@ -54,10 +56,7 @@ impl World {
                 Expects::PlanOrFallback => return self.plan(id, PlanSource::Fallback),
                 Expects::Bundle(_) => self.bundle(),
             },
-            Effect::Question { .. } => {
-                let answer = if self.dice.chance(60) { Decision::No } else { Decision::Yes };
-                Ended::Decided { answer, by: Approval::Policy }
-            }
+            Effect::Question { question } => self.decide(question),
             Effect::Publish { .. } => self.publish(flight),
         };
         let reads_the_tree = matches!(
@@ -66,6 +65,7 @@ impl World {
                 | Effect::Fetch { .. }
                 | Effect::LayOut { .. }
                 | Effect::Measure { .. }
+                | Effect::RunOldTests { .. }
                 | Effect::Calibrate { .. }
                 | Effect::Assemble { .. }
                 | Effect::Parse { .. }
@@ -73,7 +73,11 @@ impl World {
         if reads_the_tree && self.trials.moves > 0 && self.dice.chance(8) {
             self.trials.moves -= 1;
             let head = self.moved();
-            return (vec![], Ended::BaseMoved { head, changed: vec![], more: 1 });
+            let all: [(&[&str], u64); 4] =
+                [(&["README.md"], 0), (&[], 1), (&["src/core.rs"], 0), (&["src/shell.rs", "docs/a.md"], 0)];
+            let (changed, more) = self.dice.pick(&all);
+            let changed = changed.iter().map(|file| path(file)).collect();
+            return (vec![], Ended::BaseMoved { head, changed, more });
         }
         (vec![], outcome)
     }
@@ -86,7 +90,7 @@ impl World {
         if self.dice.chance(20) {
             return Ended::Unworkable { trouble: trouble() };
         }
-        let roots = [vec![root("", "rust")], vec![root("", "rust"), root("py", "python")]];
+        let roots = [vec![root("", "rust")], vec![root("", "rust"), root("py", "python")], vec![]];
         Ended::Snapshotted {
             tree: tree("base"),
             files: 12,
@@ -98,8 +102,7 @@ impl World {
     }
 
     fn probe(&mut self) -> Ended {
-        let found = self.state.found.as_ref().map_or(vec![], |found| found.roots.clone());
-        let mut roots: Vec<_> = found.iter().map(stages_of).collect();
+        let mut roots: Vec<_> = self.all_roots().iter().map(stages_of).collect();
         for root in &mut roots {
             if self.dice.chance(60) {
                 root.missing = vec![missing("pytest")];
@@ -110,6 +113,143 @@ impl World {
         }
         let tools = vec!["cargo: 1".to_owned()];
         Ended::Probed { roots, tools, detail: blob("probes"), confinement: "full".to_owned() }
+    }
+
+    fn all_roots(&self) -> Vec<RootRef> {
+        let found = self.state.found.iter().flat_map(|found| &found.roots);
+        found.chain(&self.state.planned_roots).cloned().collect()
+    }
+
+    /// The files a candidate changes, and which consents it will need: those never change once it has its name.
+    fn lay_out(
+        &mut self,
+        node: Option<&NodeId>,
+        base: &TreeRef,
+        changes: BlobId,
+        commands: &[String],
+    ) -> Ended {
+        if !commands.is_empty() && self.dice.chance(200) {
+            let violations = vec!["a command wrote `src/other.rs`".to_owned()];
+            return Ended::LayoutRefused { violations, runs: vec![run_note()] };
+        }
+        let tree = TreeId(Sha::of_fields([&base.id.0.0[..], &changes.0.0[..]]));
+        let mut diff = DiffNote::default();
+        diff.create.extend(node.map(|id| path(&format!("src/{id}.rs"))));
+        if self.dice.chance(200) {
+            diff.modify.push(path("Cargo.toml"));
+        }
+        let needs = self.some_needs();
+        self.needs.entry(tree).or_insert(needs);
+        Ended::LaidOut { tree, changes, diff, runs: vec![] }
+    }
+
+    fn some_needs(&mut self) -> Vec<Need> {
+        let count = if self.dice.chance(250) { 1 + self.dice.below(2) } else { 0 };
+        let one = |world: &mut World| {
+            let kinds = [ConsentKind::Tests, ConsentKind::Evidence, ConsentKind::Unmeasured];
+            let kind = world.dice.pick(&kinds);
+            let subject = world.dice.pick(&["tests/a.rs::adds", "tests/b.rs", "conftest.py"]);
+            let declared = world.dice.pick(&[Declared::InTime, Declared::No, Declared::Late]);
+            need(kind, subject, declared)
+        };
+        (0..count).map(|_| one(self)).collect()
+    }
+
+    /// Grants that cover all of these, or as much as the dice give.
+    pub(super) fn granted(&mut self, needs: &[Need], by: GrantedBy) -> Vec<Grant> {
+        let given = needs.iter().filter(|_| !self.dice.chance(100)).collect::<Vec<_>>();
+        let grant =
+            |need: &&Need| Grant { kind: need.kind, extent: Extent::Subject(need.subject.clone()), by };
+        given.iter().map(grant).collect()
+    }
+
+    fn decide(&mut self, question: &Question) -> Ended {
+        let by = self.state.meta.as_ref().unwrap().approval;
+        let (answer, grants) = match question {
+            Question::Plan { .. } if self.dice.chance(60) => (Decision::No, vec![]),
+            Question::Plan { .. } => (Decision::Yes, vec![]),
+            Question::Consents { needs, .. } => {
+                let why = Decision::Correct("keep the test".to_owned());
+                let yes = Decision::Yes;
+                match self.dice.pick(&[yes.clone(), yes.clone(), yes, Decision::No, why]) {
+                    Decision::Yes => (Decision::Yes, self.granted(needs, GrantedBy::Answer)),
+                    other => (other, vec![]),
+                }
+            }
+        };
+        Ended::Decided { answer, by, grants }
+    }
+
+    /// Tests as they were: run on a tree of its own.
+    fn old_tests(&mut self, branch: &Branch, stage: &StageId) -> Ended {
+        let mut reading = green(TreeId(sha(&format!("old tests over {}", branch.tree))), stage);
+        if self.dice.chance(100) {
+            reading.status = Status::NotRun("they do not build".to_owned());
+            reading.tests = None;
+        }
+        reading.blob = blob(&self.fresh("old tests"));
+        Ended::Measured { reading, environment: None, runs: vec![run_note()] }
+    }
+
+    /// A judge as simple as can be: errors count, the finding that was there before is a matter of consent once
+    /// that is asked about, and a candidate needs what it needs.
+    fn judge(
+        &mut self,
+        node: Option<&NodeId>,
+        branch: &Branch,
+        readings: &[BlobId],
+        before: &[BlobId],
+        required: &[StageId],
+    ) -> JudgementNote {
+        let node = node.map(|id| &self.state.nodes[id]);
+        let of = |blobs: &[BlobId]| -> Vec<ReadingSummary> {
+            blobs.iter().map(|blob| self.kept[blob].clone()).collect()
+        };
+        let (readings, before) = (of(readings), of(before));
+        let person = self.state.meta.as_ref().unwrap().approval == Approval::Person;
+        let covered = |need: &Need| self.state.consents.covering(need).is_some();
+        let mut needs = match node {
+            Some(_) => self.needs.get(&branch.tree).cloned().unwrap_or_default(),
+            None => vec![],
+        };
+        let told = |need: &Need| {
+            need.declared == Declared::No
+                && need.kind != ConsentKind::Unmeasured
+                && !person
+                && !covered(need)
+                && node.is_some_and(|node| !node.told_undeclared)
+        };
+        let undeclared = needs.iter().filter(|need| told(need)).count() as u32;
+        needs.retain(|need| !told(need));
+        let (mut errors, mut red, mut findings) = (undeclared, 0, vec![]);
+        for reading in &readings {
+            let old = reading.stage.kind == StageKind::Test
+                && before
+                    .iter()
+                    .any(|one| one.stage == reading.stage && one.fingerprint == reading.fingerprint);
+            let left = need(ConsentKind::Red, "tests/old.rs::old", Declared::No);
+            if reading.errors > 0 && old && (covered(&left) || node.is_some_and(|node| node.asks_red)) {
+                needs.push(left);
+            } else {
+                errors += reading.errors;
+                red += if old { reading.errors } else { 0 };
+                findings.extend(reading.headlines.clone());
+            }
+        }
+        let looked = |stage: &&StageId| {
+            !readings.iter().any(|one| one.stage == **stage && one.status == Status::Measured)
+        };
+        let unmeasured = required.iter().filter(looked).count() as u32;
+        let missing: Vec<Need> = self.state.consents.missing(&needs).into_iter().cloned().collect();
+        let note = JudgementNote {
+            energy: Energy { unmeasured, ..stirred(errors) },
+            told_undeclared: undeclared > 0,
+            only_red: errors > 0 && errors == red + undeclared && unmeasured == 0,
+            fingerprint: sha(&format!("{findings:?} {undeclared}")),
+            headlines: findings,
+            ..waiting_for(&missing)
+        };
+        JudgementNote { blob: blob(&self.fresh("judgement")), ..note }
     }
 
     fn measure(&mut self, node: Option<&NodeId>, branch: &Branch, stage: &StageId) -> Ended {
@@ -124,6 +264,7 @@ impl World {
             green(branch.tree, stage)
         };
         self.tests_of(&mut reading);
+        reading.old_tests = stage.kind == StageKind::Structure && self.dice.chance(200);
         if self.dice.chance(15) {
             reading.status = Status::Unavailable("it hangs".to_owned());
             reading.tests = None;
@@ -201,10 +342,16 @@ impl World {
         if !readable && source == PlanSource::Architect {
             let (state, evidence) = (ParseState::SchemaInvalid, Some(blob("rejected")));
             let diagnostics = vec!["no tasks".to_owned()];
-            return (vec![], Ended::PlanParsed { state, capture, proposed: None, diagnostics, evidence });
+            return (
+                vec![],
+                Ended::PlanParsed { state, capture, proposed: None, diagnostics, settled: vec![], evidence },
+            );
         }
         let source = if readable { PlanSource::Architect } else { source };
-        let roots = self.state.found.as_ref().map_or(vec![], |found| found.roots.clone());
+        let mut roots = self.all_roots();
+        if self.dice.chance(200) {
+            roots.push(root("web", "go"));
+        }
         let count = 1 + self.dice.pick(&[1, 0, 2, 3]);
         let facts = NAMES[..count].iter().map(|name| {
             let node = Box::new(self.planned(name, source));
@@ -213,22 +360,38 @@ impl World {
         let facts = facts.collect();
         let state = ParseState::StructuredOk;
         let proposed = Some(source);
-        (facts, Ended::PlanParsed { state, capture, proposed, diagnostics: vec![], evidence: None })
+        (
+            facts,
+            Ended::PlanParsed {
+                state,
+                capture,
+                proposed,
+                diagnostics: vec![],
+                settled: vec![],
+                evidence: None,
+            },
+        )
     }
 
     fn planned(&mut self, name: &str, source: PlanSource) -> PlanNode {
         let before: Vec<&str> = NAMES.iter().copied().take_while(|other| *other != name).collect();
         let kept: Vec<&str> = before.into_iter().filter(|_| !self.dice.chance(400)).collect();
         let mut node = plan_node(name, &kept);
+        if self.dice.chance(200) {
+            node.leaves_red.push("old".to_owned());
+        }
         node.task_type = self.dice.pick(&[TaskType::Code, TaskType::UnitTest, TaskType::Documentation]);
         if source == PlanSource::Fallback {
-            node.scope = OpenScope::Sources;
+            node.scope = OpenScope::Open;
             node.output_files.clear();
         }
         node
     }
 
     fn some_roots(&mut self, roots: &[RootRef]) -> Vec<RootRef> {
+        if roots.is_empty() {
+            return vec![];
+        }
         let one = vec![self.dice.pick(roots)];
         self.dice.pick(&[one.clone(), one, roots.to_vec()])
     }
@@ -241,6 +404,12 @@ impl World {
             RetryClass::Retarget,
             RetryClass::Replan,
         ]);
+        let commands = if self.dice.chance(150) { vec!["make assets".to_owned()] } else { vec![] };
+        let needs = if !commands.is_empty() && self.dice.chance(500) {
+            vec![need(ConsentKind::Command, "make assets", Declared::No)]
+        } else {
+            vec![]
+        };
         Ended::BundleParsed {
             state: if rejected { ParseState::SemanticallyRejected } else { ParseState::StructuredOk },
             capture: capture("a bundle"),
@@ -248,6 +417,12 @@ impl World {
             retry: rejected.then_some(retry),
             violations: if rejected { vec!["outside its files".to_owned()] } else { vec![] },
             evidence: rejected.then(|| blob("rejected answer")),
+            widened: if self.dice.chance(100) { vec![path("src/beside.rs")] } else { vec![] },
+            changes_tests: if self.dice.chance(100) { vec![declaration("tests/a.rs")] } else { vec![] },
+            leaves_red: if self.dice.chance(100) { vec!["old".to_owned()] } else { vec![] },
+            skipped: vec![],
+            commands,
+            needs,
         }
     }
 
@@ -261,11 +436,11 @@ impl World {
 
     /// The outcome of a publication that reached the tree.
     pub(super) fn publish_done(&mut self, flight: &InFlight) -> Ended {
-        let (Effect::Publish { branch, evidence, .. }, Some(node)) = (&flight.effect, &flight.key.node)
+        let (Effect::Publish { branch, readings, .. }, Some(node)) = (&flight.effect, &flight.key.node)
         else {
             panic!("{flight:?} publishes nothing");
         };
-        let commit = commit(&self.state, node, branch, evidence.clone());
+        let commit = commit(&self.state, node, branch, readings.clone());
         let head = TreeRef { id: branch.tree, manifest: blob(&branch.tree.to_string()) };
         Ended::Published { commit: Box::new(commit), head }
     }

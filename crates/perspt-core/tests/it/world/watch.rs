@@ -4,14 +4,27 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use perspt_core::budget::Spend;
-use perspt_core::effect::{Effect, EffectKey, Intent};
-use perspt_core::event::{AskNext, Calibration, Decision, Ended, Event, RepoMode, Verdict};
+use perspt_core::effect::{Branch, Effect, EffectKey, Intent, Question};
+use perspt_core::event::{
+    Approval, AskNext, Calibration, Decision, Ended, Event, RepoMode, RootStages, Verdict,
+};
 use perspt_core::ids::{BlobId, EffectId, Millis, NodeId, TreeId};
+use perspt_core::judge::structure_stage;
 use perspt_core::outcome::{EndReason, FinalPass, NodeEnd, Outcome, outcome};
+use perspt_core::path::RelPath;
 use perspt_core::reading::{StageId, StageKind, Status};
-use perspt_core::state::{SessionState, Stop, stage_key};
+use perspt_core::state::{Held, SessionState, Stop, Work, stage_key};
 
 type Node = Option<NodeId>;
+
+/// The last judgement of a node: of what, from what, with what result.
+struct Judged {
+    branch: Branch,
+    readings: Vec<BlobId>,
+    old_tests: Vec<BlobId>,
+    stable: bool,
+    missing: u32,
+}
 
 /// The watch's own accounts.
 #[derive(Default)]
@@ -24,7 +37,11 @@ pub struct Watch {
     spoiled: BTreeMap<Node, u32>,
     prompts: BTreeMap<Node, BlobId>,
     judged: BTreeMap<NodeId, (u32, TreeId)>,
+    judgements: BTreeMap<NodeId, Judged>,
     failures: BTreeMap<NodeId, u32>,
+    waits: BTreeMap<NodeId, u32>,
+    free: BTreeSet<NodeId>,
+    edited: BTreeSet<NodeId>,
     seen: BTreeMap<BlobId, (TreeId, StageId, bool)>,
     without_tests: BTreeSet<BlobId>,
     calibrated: BTreeSet<String>,
@@ -45,25 +62,42 @@ impl Watch {
             Event::EffectEnded { id, outcome } => self.end(*id, outcome),
             Event::AttemptJudged { node, tree, verdict, energy, .. } => {
                 let generation = before.nodes[node].generation;
-                if *verdict == Verdict::Stable {
-                    assert_eq!((energy.errors, energy.unmeasured), (0, 0));
-                    self.judged.insert(node.clone(), (generation, *tree));
-                } else {
-                    *self.failures.entry(node.clone()).or_default() += 1;
+                let last = &self.judgements[node];
+                assert_eq!(last.branch.tree, *tree, "the verdict is on another candidate");
+                assert_eq!((*verdict == Verdict::Stable), last.stable && last.missing == 0);
+                assert_eq!((*verdict == Verdict::Waits), last.stable && last.missing > 0);
+                match verdict {
+                    Verdict::Stable => {
+                        assert_eq!((energy.errors, energy.unmeasured), (0, 0));
+                        self.judged.insert(node.clone(), (generation, *tree));
+                    }
+                    Verdict::Waits => {
+                        assert!(after.nodes[node].waits());
+                        *self.waits.entry(node.clone()).or_default() += 1;
+                    }
+                    Verdict::Improved | Verdict::Discarded => {
+                        *self.failures.entry(node.clone()).or_default() += 1;
+                    }
+                }
+                if self.free.contains(node) {
+                    assert_eq!(*verdict, Verdict::Stable, "{node} was permitted and is not stable");
                 }
             }
-            Event::SessionEnded { reason, outcome, closing, owed, .. } => {
+            Event::SessionEnded { reason, outcome, closing, .. } => {
                 assert!(before.in_flight.is_empty(), "a session ended over running effects");
                 let ends = before.node_ends();
                 assert_eq!(*outcome, perspt_core::outcome::outcome(*reason, &ends, *closing));
                 let any = ends.contains(&NodeEnd::Committed);
-                assert_eq!(closing.final_pass == FinalPass::NotNeeded, !any);
-                assert_eq!(closing.evidence_owed, !owed.is_empty());
+                let looks = any && *reason == EndReason::NodesClosed;
+                assert_eq!(closing.final_pass == FinalPass::NotNeeded, !looks);
                 self.at_end(*reason, before);
             }
             Event::PauseAsked => self.stop = self.stop.max(Stop::Pause),
             Event::AbortAsked { .. } => self.stop = Stop::Abort,
-            Event::SessionResumed(_) => self.stop = Stop::No,
+            Event::SessionResumed(_) => {
+                self.stop = Stop::No;
+                self.frees(before, after);
+            }
             Event::SessionStarted(_)
             | Event::TailCut { .. }
             | Event::BytesKept { .. }
@@ -72,6 +106,23 @@ impl Watch {
             | Event::NodeClosed { .. } => {}
         }
         self.counts(after);
+    }
+
+    /// What waited with all it needs permitted now, over the tree as it is, is judged and published with no request.
+    fn frees(&mut self, before: &SessionState, after: &SessionState) {
+        self.free.clear();
+        if before.end.as_ref().is_some_and(|end| end.reason == EndReason::Degraded) {
+            return;
+        }
+        for (id, node) in before.nodes.iter().filter(|(_, node)| node.waits()) {
+            let Work::Waiting(wait) = &node.work else { panic!("{id} waits for nothing") };
+            let Held::Candidate(candidate) = &wait.held else { continue };
+            let permitted =
+                wait.count as usize == wait.needs.len() && after.consents.missing(&wait.needs).is_empty();
+            if permitted && !wait.overtaken && Some(candidate.branch.base) == before.head {
+                self.free.insert(id.clone());
+            }
+        }
     }
 
     /// Dead time between a crash and a resume is nobody's work.
@@ -103,15 +154,39 @@ impl Watch {
         *count += 1;
         match effect {
             Effect::Ask { intent, attempt, prompt, estimate } => {
+                let freed = key.node.as_ref().is_some_and(|id| self.free.contains(id));
+                assert!(!freed, "a candidate that lacks nothing is paid for again");
                 self.asks(before, &key.node, *intent, *attempt, *prompt);
                 self.widest.steps = self.widest.steps.max(estimate.steps);
                 self.widest.tokens = self.widest.tokens.max(estimate.tokens);
             }
-            Effect::Assemble { intent, attempt, .. } => assert_eq!(*attempt, self.tag(&key.node, *intent)),
-            Effect::Publish { branch, evidence, required } => {
+            Effect::Assemble { intent, attempt, .. } => {
+                assert_eq!(*attempt, self.tag(&key.node, *intent));
+                self.edited.retain(|id| Some(id) != key.node.as_ref());
+            }
+            Effect::LayOut { .. } => {
+                let edited = key.node.as_ref().is_some_and(|id| self.edited.contains(id));
+                assert!(!edited, "an answer is laid over what the user wrote after it was asked for");
+            }
+            Effect::Publish { branch, readings, old_tests, required, .. } => {
                 let node = key.node.as_ref().unwrap();
                 assert_eq!(self.judged.get(node), Some(&(key.generation, branch.tree)));
-                self.proved(branch.tree, evidence, required);
+                let last = &self.judgements[node];
+                assert!(last.branch == *branch && last.stable && last.missing == 0, "published unjudged");
+                assert_eq!((&last.readings, &last.old_tests), (readings, old_tests));
+                self.proved(branch.tree, readings, required);
+            }
+            Effect::Question { question: Question::Consents { needs, count, .. } } => {
+                let node = &before.nodes[key.node.as_ref().unwrap()];
+                assert!(node.waits() && *count > 0 && *count as usize >= needs.len());
+                assert_eq!(before.meta.as_ref().unwrap().approval, Approval::Person);
+            }
+            Effect::RunOldTests { branch, stage } => {
+                let node = &before.nodes[key.node.as_ref().unwrap()];
+                let Work::Verifying(candidate) = &node.work else { panic!("not verifying") };
+                assert_eq!(candidate.branch, *branch);
+                assert!(candidate.old_tests.iter().all(|one| one.stage != *stage), "run twice");
+                assert!(!before.baseline_of(stage).is_empty(), "there were no tests before");
             }
             Effect::Measure { stage, .. } => self.gated(before, &key.node, stage),
             _ => {}
@@ -131,7 +206,8 @@ impl Watch {
         // Before the first paid call, every root that can be measured has been.
         let found = before.found.as_ref().unwrap();
         if found.repo_mode == RepoMode::Existing && self.committed.is_empty() && node.is_none() {
-            for root in before.probed.iter().flatten().filter(|root| root.missing.is_empty()) {
+            let live = |root: &&RootStages| root.missing.is_empty() && found.roots.contains(&root.root);
+            for root in before.probed.iter().flatten().filter(live) {
                 let looked = |(tree, stage, _): &(TreeId, StageId, bool)| {
                     *tree == found.base.id && stage.root == root.root.dir && stage.plugin == root.root.plugin
                 };
@@ -140,16 +216,16 @@ impl Watch {
         }
     }
 
-    /// Every required stage looked at this very tree, found no error, and is known to see.
-    fn proved(&self, tree: TreeId, evidence: &[BlobId], required: &[StageId]) {
-        assert!(!required.is_empty());
+    /// Every required stage looked at this very tree, and is known to see.
+    fn proved(&self, tree: TreeId, readings: &[BlobId], required: &[StageId]) {
+        assert!(required.contains(&structure_stage()));
         for stage in required {
-            let proof = evidence.iter().filter_map(|blob| self.seen.get(blob));
-            let clean = proof.filter(|(on, by, clean)| *on == tree && by == stage && *clean).count();
-            assert_eq!(clean, 1, "{stage:?} does not prove the tree");
-            let empty = evidence.iter().any(|blob| {
-                self.without_tests.contains(blob) && self.seen.get(blob).is_some_and(|(_, by, _)| by == stage)
-            });
+            let of_stage = |blob: &&BlobId| self.seen.get(blob).is_some_and(|(_, by, _)| by == stage);
+            let own: Vec<&BlobId> = readings.iter().filter(of_stage).collect();
+            assert_eq!(own.len(), 1, "{stage:?} did not look");
+            let (on, _, sound) = &self.seen[own[0]];
+            assert!(*on == tree && *sound, "{stage:?} does not prove the tree");
+            let empty = self.without_tests.contains(own[0]);
             let sees =
                 stage.kind == StageKind::Structure || empty || self.calibrated.contains(&stage_key(stage));
             assert!(sees, "{stage:?} was never shown to see");
@@ -159,18 +235,23 @@ impl Watch {
     /// Tests are not run on a root that does not compile.
     fn gated(&self, before: &SessionState, node: &Node, stage: &StageId) {
         let Some(node) = node.as_ref().and_then(|id| before.nodes.get(id)) else { return };
-        let perspt_core::state::Work::Verifying(candidate) = &node.work else { panic!("not verifying") };
+        let Work::Verifying(candidate) = &node.work else { panic!("not verifying") };
         let earlier = candidate.readings.iter().filter(|reading| {
             let gate = matches!(reading.stage.kind, StageKind::Syntax | StageKind::Build);
             gate && reading.stage.root == stage.root && reading.stage.plugin == stage.plugin
         });
-        assert!(earlier.into_iter().all(|reading| reading.status == Status::Measured && reading.errors == 0));
+        let before = |stage| before.baseline_of(stage).iter().map(|one| one.errors).max().unwrap_or(0);
+        for reading in earlier {
+            assert_eq!(reading.status, Status::Measured);
+            assert!(reading.errors <= before(&reading.stage), "a root that does not compile was tested");
+        }
         assert!(candidate.readings.iter().all(|reading| reading.stage != *stage), "measured twice");
     }
 
     fn end(&mut self, id: EffectId, outcome: &Ended) {
         assert!(self.ended.insert(id) && self.open.remove(&id), "an effect ended twice");
         let (key, effect) = self.started[&id].clone();
+        let folder = RelPath::parse("src").unwrap();
         match outcome {
             Ended::Answered { .. } => {
                 let Effect::Ask { intent, .. } = effect else { panic!("{effect:?}") };
@@ -183,8 +264,8 @@ impl Watch {
                 self.prompts.insert(key.node, *prompt);
             }
             Ended::Measured { reading, .. } => {
-                let clean = reading.status == Status::Measured && reading.errors == 0;
-                self.seen.insert(reading.blob, (reading.tree, reading.stage.clone(), clean));
+                let looked = reading.status == Status::Measured;
+                self.seen.insert(reading.blob, (reading.tree, reading.stage.clone(), looked));
                 if reading.stage.kind == StageKind::Test
                     && reading.tests.is_none_or(|tests| tests.passed == 0)
                 {
@@ -195,18 +276,42 @@ impl Watch {
                 let Effect::Calibrate { stage, .. } = effect else { panic!("{effect:?}") };
                 self.calibrated.insert(stage_key(&stage));
             }
-            Ended::Calibrated {
-                verdict: Calibration::Blind(_) | Calibration::Unreached(_) | Calibration::Unmeasured(_),
-                ..
-            } => {
+            Ended::Calibrated { verdict: Calibration::Unreached(_), .. } => {
+                let Effect::Calibrate { stage, .. } = effect else { panic!("{effect:?}") };
+                // Tests that do not reach the code lower the grade, once there is a candidate to look at.
+                if key.node.is_some() {
+                    self.calibrated.insert(stage_key(&stage));
+                }
+            }
+            Ended::Calibrated { verdict: Calibration::Blind(_) | Calibration::Unmeasured(_), .. } => {
                 let Effect::Calibrate { stage, .. } = effect else { panic!("{effect:?}") };
                 // What a blind sensor called clean is not known to be.
+                self.free.clear();
                 self.seen.values_mut().filter(|(_, by, _)| *by == stage).for_each(|seen| seen.2 = false);
             }
+            Ended::Judged { judgement } => {
+                let Effect::Judge { branch, readings, old_tests, .. } = effect else { panic!("{effect:?}") };
+                let Some(node) = key.node else { return };
+                let stable = judgement.energy.errors == 0 && judgement.energy.unmeasured == 0;
+                let missing = judgement.missing_count;
+                self.judgements.insert(node, Judged { branch, readings, old_tests, stable, missing });
+            }
+            Ended::BaseMoved { changed, .. } => {
+                self.free.clear();
+                let own = |path: &RelPath| path.below(&folder)?.strip_suffix(".rs").map(NodeId::from);
+                self.edited.extend(changed.iter().filter_map(own));
+            }
             Ended::Decided { answer: Decision::Yes, .. } => self.approved = true,
+            Ended::Decided { answer: Decision::Correct(_), .. } => {
+                if let Some(node) = key.node {
+                    *self.waits.entry(node).or_default() += 1;
+                }
+            }
             Ended::Published { commit, .. } => {
                 assert_eq!(self.judged.get(&commit.node), Some(&(key.generation, commit.tree)));
                 assert!(self.committed.insert(commit.node.clone()), "committed twice");
+                // What others have waiting lies over the tree of before.
+                self.free.clear();
             }
             _ => {}
         }
@@ -234,7 +339,8 @@ impl Watch {
             assert!(answered + spoiled <= settings.answers, "{id} had more answers than it may");
             let failures = self.failures.get(id).copied().unwrap_or(0);
             assert_eq!(node.corrections, failures);
-            assert!(failures <= settings.corrections + 1);
+            let waits = self.waits.get(id).copied().unwrap_or(0) + u32::from(node.asks_red);
+            assert!(failures <= settings.corrections + 1 + waits);
             assert_eq!(node.end == Some(NodeEnd::Committed), self.committed.contains(id));
         }
         let asked: u32 =
@@ -249,7 +355,20 @@ impl Watch {
             assert_eq!(outcome(reason, &state.node_ends(), Default::default()), Outcome::Interrupted);
             assert_eq!(Outcome::Interrupted.exit_code(), 130);
         }
-        let lost = |id: &NodeId| matches!(state.nodes[id].end, Some(NodeEnd::Escalated | NodeEnd::Blocked));
+        let lost = |id: &NodeId| {
+            matches!(state.nodes[id].end, Some(NodeEnd::Escalated | NodeEnd::Blocked | NodeEnd::Rejected))
+        };
+        if reason == EndReason::NodesClosed && state.node_ends().contains(&NodeEnd::Rejected) {
+            assert_eq!(outcome(reason, &state.node_ends(), Default::default()), Outcome::Refused);
+        }
+        if reason == EndReason::Consents {
+            assert!(state.nodes.values().any(|node| node.waits()), "nothing waits");
+            assert!(self.free.is_empty(), "something that lacks nothing was left behind");
+            for node in state.nodes.values().filter(|node| node.end.is_none() && !node.waits()) {
+                let ready = node.spec.dependencies.iter().all(|id| self.committed.contains(id));
+                assert!(!ready, "{} could go on", node.spec.id);
+            }
+        }
         for node in state.nodes.values() {
             let cut_off = node.spec.dependencies.iter().any(lost);
             if reason == EndReason::NodesClosed {

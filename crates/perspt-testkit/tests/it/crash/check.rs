@@ -34,6 +34,11 @@ impl Reference {
     }
 }
 
+/// Whether a life ended because the user's consent is missing.
+pub fn waits(told: &Told) -> bool {
+    matches!(told.ended, child::Ended::With(Outcome::Refused, _))
+}
+
 macro_rules! ensure {
     ($holds:expr, $($why:tt)+) => {
         if !$holds {

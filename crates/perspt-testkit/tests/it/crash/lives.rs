@@ -36,6 +36,7 @@ impl Lives {
             task: scenario.task.to_owned(),
             language: scenario.language.clone(),
             edit: scenario.edit(),
+            allow: scenario.allow.iter().map(|word| word.parse().unwrap()).collect(),
             life: 0,
             mode: Mode::Begin,
             kill: None,

@@ -17,8 +17,24 @@ use perspt_testkit::session::child::{Kill, Told};
 use self::lives::Lives;
 use self::scripts::Scenario;
 
-/// One way of being killed: in the first life, then in the second, and so on. The last life is left alone.
+/// The lives in which a session is killed, one after the other. The last life is left alone.
 type Kills = Vec<Kill>;
+
+/// One way of being killed.
+#[derive(Debug)]
+struct Way {
+    first: First,
+    kills: Kills,
+}
+
+/// What becomes of the first life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum First {
+    /// It is the first to be killed.
+    IsKilled,
+    /// It comes to wait for a consent.
+    Waits,
+}
 
 /// What becomes of a kill that lies beyond the end of its life.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -31,6 +47,11 @@ enum Beyond {
 
 /// Plays the session with every one of these ways, a few at a time, and says which did not come out right.
 fn play_all(scenario: &Scenario, ways: &[Kills], beyond: Beyond, reference: &check::Reference) {
+    let ways = ways.iter().map(|kills| Way { first: First::IsKilled, kills: kills.clone() });
+    play_ways(scenario, &ways.collect::<Vec<_>>(), beyond, reference);
+}
+
+fn play_ways(scenario: &Scenario, ways: &[Way], beyond: Beyond, reference: &check::Reference) {
     let next = AtomicUsize::new(0);
     let failed = Mutex::new(Vec::new());
     let workers = std::thread::available_parallelism().map_or(2, usize::from) * 2;
@@ -39,10 +60,10 @@ fn play_all(scenario: &Scenario, ways: &[Kills], beyond: Beyond, reference: &che
             scope.spawn(|| {
                 loop {
                     let number = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(kills) = ways.get(number) else { return };
+                    let Some(way) = ways.get(number) else { return };
                     let mut lives = Lives::new(scenario, number);
-                    if let Err(why) = play(&mut lives, kills, beyond, reference) {
-                        failed.lock().unwrap().push(format!("{kills:?}: {why}"));
+                    if let Err(why) = play(&mut lives, way, beyond, reference) {
+                        failed.lock().unwrap().push(format!("{way:?}: {why}"));
                     }
                 }
             });
@@ -52,21 +73,55 @@ fn play_all(scenario: &Scenario, ways: &[Kills], beyond: Beyond, reference: &che
     assert!(failed.is_empty(), "{} of {} ways:\n{}", failed.len(), ways.len(), failed.join("\n"));
 }
 
-fn play(
-    lives: &mut Lives,
-    kills: &[Kill],
-    beyond: Beyond,
-    reference: &check::Reference,
-) -> Result<(), String> {
-    for kill in kills {
+fn play(lives: &mut Lives, way: &Way, beyond: Beyond, reference: &check::Reference) -> Result<(), String> {
+    if way.first == First::Waits {
+        let told = lives.live(None).ok_or("the first life was cut short")?;
+        if !check::waits(&told) {
+            return Err(format!("the first life does not wait: {told:?}"));
+        }
+    }
+    for kill in &way.kills {
         match (lives.live(Some(*kill)), beyond) {
             (None, _) => check::nothing_runs(lives)?,
+            (Some(told), Beyond::Fine) if check::waits(&told) => break,
             (Some(told), Beyond::Fine) => return check::right(lives, &told, reference),
             (Some(told), Beyond::Wrong) => return Err(format!("it was not killed: {told:?}")),
         }
     }
     let told = lives.live(None).ok_or("the last life was cut short")?;
+    // Where nothing of the first life was kept, this one is the first: it waits, and the user permits it then.
+    let told =
+        if check::waits(&told) { lives.live(None).ok_or("the last life was cut short")? } else { told };
     check::right(lives, &told, reference)
+}
+
+/// A session that waits for a consent: killed in the life that comes to wait, or in the one that brings the consent, at
+/// every point or at every few of them.
+fn play_waiting(scenario: &Scenario, (first_by, second_by): (usize, usize)) {
+    let mut lives = Lives::new(scenario, 0);
+    let first = lives.live(None).expect("nobody kills it");
+    assert!(check::waits(&first), "{first:?}");
+    let second = lives.live(None).expect("nobody kills it");
+    let reference = check::Reference::of(&lives, &second);
+    println!("points={} and {}", first.points, second.points);
+    let mut ways: Vec<Way> = Vec::new();
+    let points = |told: &Told, by| (0..told.points).step_by(by).map(Kill::Point).collect::<Vec<_>>();
+    ways.extend(
+        points(&first, first_by).into_iter().map(|kill| Way { first: First::IsKilled, kills: vec![kill] }),
+    );
+    ways.extend(
+        points(&second, second_by).into_iter().map(|kill| Way { first: First::Waits, kills: vec![kill] }),
+    );
+    let publishes = second.publishes.iter().flat_map(|(begun, over)| *begun..*over);
+    let publishes = publishes.step_by(second_by * 3).map(Kill::Disk);
+    ways.extend(publishes.map(|kill| Way { first: First::Waits, kills: vec![kill] }));
+    let mut dice = Dice::seeded();
+    ways.extend((0..cases(12, 200)).map(|_| {
+        let one = Kill::Point(dice.roll(first.points));
+        Way { first: First::IsKilled, kills: vec![one, Kill::Point(dice.roll(second.points))] }
+    }));
+    println!("ways={}", ways.len());
+    play_ways(scenario, &ways, Beyond::Fine, &reference);
 }
 
 /// The session without any kill: how it comes out, and how many points it has.
@@ -151,6 +206,22 @@ fn killed_again_while_a_publication_is_finished_a_session_comes_to_the_same_tree
         .collect();
     println!("publications killed twice={}", ways.len());
     play_all(&scenario, &ways, Beyond::Fine, &reference);
+}
+
+#[test]
+fn a_session_that_waits_is_killed_at_any_point_and_the_consent_brings_it_to_the_same_tree() {
+    play_waiting(&Scenario::waiting(), (cases(4, 1), cases(2, 1)));
+}
+
+#[test]
+fn a_session_whose_command_waits_is_killed_at_any_point_and_comes_to_the_same_tree() {
+    play_waiting(&Scenario::waiting_for_a_command(), (cases(8, 1), cases(3, 1)));
+}
+
+#[test]
+#[ignore = "a commit releases the texts of every open node"]
+fn a_session_that_waits_while_another_node_is_worked_on_comes_to_the_same_tree() {
+    play_waiting(&Scenario::waiting_beside_another(), (cases(4, 1), cases(8, 1)));
 }
 
 fn eight_points(scenario: &Scenario) {

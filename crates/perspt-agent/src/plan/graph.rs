@@ -1,0 +1,62 @@
+//! The edges of a plan.
+
+use std::collections::BTreeSet;
+
+use perspt_core::ids::NodeId;
+use perspt_core::plan::{Plan, PlanNode};
+
+/// Every task that comes before this one.
+pub(super) fn upstream<'a>(plan: &'a Plan, id: &NodeId) -> BTreeSet<&'a NodeId> {
+    let mut seen = BTreeSet::new();
+    let mut queue: Vec<&NodeId> = plan.node(id).into_iter().flat_map(|node| &node.dependencies).collect();
+    while let Some(id) = queue.pop() {
+        if seen.insert(id)
+            && let Some(node) = plan.node(id)
+        {
+            queue.extend(&node.dependencies);
+        }
+    }
+    seen
+}
+
+/// A cycle, as the path that leads back to its start.
+pub(super) fn cycle(plan: &Plan) -> Option<Vec<&NodeId>> {
+    let mut done: BTreeSet<&NodeId> = BTreeSet::new();
+    for start in &plan.nodes {
+        let mut path: Vec<(&PlanNode, usize)> = vec![(start, 0)];
+        while let Some((node, next)) = path.last_mut() {
+            let node = *node;
+            if done.contains(&node.id) || *next >= node.dependencies.len() {
+                done.insert(&node.id);
+                path.pop();
+                continue;
+            }
+            let dependency = &node.dependencies[*next];
+            *next += 1;
+            if let Some(at) = path.iter().position(|(on_path, _)| on_path.id == *dependency) {
+                let mut cycle: Vec<&NodeId> = path[at..].iter().map(|(node, _)| &node.id).collect();
+                cycle.push(&path[at].0.id);
+                return Some(cycle);
+            }
+            if let Some(next) = plan.node(dependency) {
+                path.push((next, 0));
+            }
+        }
+    }
+    None
+}
+
+/// The tasks in the order they are worked on: the first in the plan whose dependencies are done.
+pub(super) fn order(plan: &Plan) -> Vec<usize> {
+    let mut order: Vec<usize> = Vec::new();
+    let mut done: BTreeSet<&NodeId> = BTreeSet::new();
+    let ready = |at: &usize, done: &BTreeSet<&NodeId>| {
+        let node = &plan.nodes[*at];
+        !done.contains(&node.id) && node.dependencies.iter().all(|id| done.contains(id))
+    };
+    while let Some(next) = (0..plan.nodes.len()).find(|at| ready(at, &done)) {
+        done.insert(&plan.nodes[next].id);
+        order.push(next);
+    }
+    order
+}

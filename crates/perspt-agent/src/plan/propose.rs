@@ -1,0 +1,104 @@
+//! From an answer to a proposed plan, or to what the architect is told.
+
+use perspt_core::event::{Capture, Ended, Event, ParseState, PlanSource, RepoMode};
+use perspt_core::ids::{BlobId, EffectId};
+use perspt_core::state::SessionState;
+use perspt_lang::plugin::{Files, Plugin};
+use perspt_policy::bounds::Bounds;
+
+use super::{Ground, Placed, PlanRead, fallback, place, read_plan, settle};
+use crate::actor::{Actor, Halt, bounded};
+use crate::files::ignore_files;
+use crate::parse::capture;
+use crate::ports::Acted;
+
+/// The most bytes of a line that says what was put right.
+const NOTE_BYTES: usize = 400;
+
+impl Actor {
+    /// Reads an answer as a plan. With a task given, the fallback graph is proposed where it is none.
+    pub(crate) fn parse_plan(
+        &self,
+        by: EffectId,
+        state: &SessionState,
+        answer: BlobId,
+        fallback_task: Option<&str>,
+    ) -> Result<Acted, Halt> {
+        let text = self.answer(answer)?;
+        let task = state.meta.as_ref().map_or("", |meta| meta.task.as_str());
+        let Some(branch) = state.head_branch() else { return Err(Halt::BaseMoved) };
+        let files = self.branch_files(&branch)?;
+        let tree = files.tree();
+        let ignores = ignore_files(&files);
+        let bounds = Bounds::new(tree, &ignores, task);
+        let roots = self.roots(state, &files);
+        let repo_mode = state.found.as_ref().map_or(RepoMode::Existing, |found| found.repo_mode);
+        let plugins: Vec<&dyn Plugin> =
+            self.parts.plugins.iter().map(|plugin| *plugin as &dyn Plugin).collect();
+        let ground = Ground { tree, bounds: &bounds, repo_mode, roots: &roots, plugins: &plugins };
+        let capture = capture(&text);
+        let planned = planned(&text, &ground);
+        // What could not be read of the tree may have been what decided.
+        files.is_whole()?;
+        let (state, faults) = match planned {
+            Ok((nodes, state, notes)) => {
+                let proposed =
+                    Proposed { state, capture, source: PlanSource::Architect, diagnostics: vec![], notes };
+                return Ok(proposed.with(by, nodes));
+            }
+            Err(rejected) => rejected,
+        };
+        let diagnostics = bounded(&faults);
+        if let Some(task) = fallback_task {
+            let source = PlanSource::Fallback;
+            let proposed = Proposed { state, capture, source, diagnostics, notes: vec![] };
+            return Ok(proposed.with(by, fallback(task, &ground)));
+        }
+        let evidence = Some(self.say(&(faults, text))?);
+        Ok(Ended::PlanParsed { state, capture, proposed: None, diagnostics, settled: vec![], evidence }
+            .into())
+    }
+}
+
+type Rejected = (ParseState, Vec<String>);
+
+/// The plan of an answer, put right, with its roots and the notes of what was.
+fn planned(text: &str, ground: &Ground<'_>) -> Result<(Vec<Placed>, ParseState, Vec<String>), Rejected> {
+    let PlanRead { plan, state, mut notes } = read_plan(text)?;
+    let settled = settle(plan, ground).map_err(|faults| (ParseState::SemanticallyRejected, faults))?;
+    notes.extend(settled.notes);
+    Ok((place(settled.plan, ground), state, notes))
+}
+
+/// A plan with where it comes from.
+struct Proposed {
+    state: ParseState,
+    capture: Capture,
+    source: PlanSource,
+    diagnostics: Vec<String>,
+    notes: Vec<String>,
+}
+
+impl Proposed {
+    fn with(self, by: EffectId, nodes: Vec<Placed>) -> Acted {
+        let proposed = |Placed { node, roots }| Event::NodeProposed { by, node: Box::new(node), roots };
+        let outcome = Ended::PlanParsed {
+            state: self.state,
+            capture: self.capture,
+            proposed: Some(self.source),
+            diagnostics: self.diagnostics,
+            settled: bounded(&self.notes).iter().map(|note| short(note).to_owned()).collect(),
+            evidence: None,
+        };
+        Acted { facts: nodes.into_iter().map(proposed).collect(), outcome }
+    }
+}
+
+/// As much of a note as an event takes.
+fn short(note: &str) -> &str {
+    let mut end = note.len().min(NOTE_BYTES);
+    while !note.is_char_boundary(end) {
+        end -= 1;
+    }
+    &note[..end]
+}

@@ -1,0 +1,162 @@
+//! Handing what was measured to the judge: this gathers, `perspt_core::judge` decides.
+
+use std::collections::BTreeSet;
+
+use perspt_core::consent::Consents;
+use perspt_core::effect::Branch;
+use perspt_core::energy::{NotProved, StabilityProof, Weights, prove};
+use perspt_core::event::{Approval, Calibration, Ended};
+use perspt_core::ids::{BlobId, NodeId};
+use perspt_core::judge::{Case, Declarations, Terms, Undeclared, judge, note};
+use perspt_core::outcome::NodeEnd;
+use perspt_core::path::RelPath;
+use perspt_core::plan::Contract;
+use perspt_core::reading::{Reading, StageId};
+use perspt_core::state::{Node, SessionState, stage_key};
+use perspt_lang::plugin::Files;
+
+use crate::AgentError;
+use crate::actor::{Actor, Halt};
+
+/// The blobs that a judgement is made from.
+pub(crate) struct Exhibits<'a> {
+    /// What is judged.
+    pub branch: &'a Branch,
+    /// Its readings.
+    pub readings: &'a [BlobId],
+    /// Earlier readings of the same stages.
+    pub before: &'a [BlobId],
+    /// The tests as they were over its code.
+    pub old_tests: &'a [BlobId],
+    /// The stages that had to look.
+    pub required: &'a [StageId],
+}
+
+/// Everything a judgement is made from, read.
+struct Gathered {
+    readings: Vec<Reading>,
+    before: Vec<Reading>,
+    old_tests: Vec<Reading>,
+    contract: Contract,
+    packages: Vec<RelPath>,
+    files: BTreeSet<RelPath>,
+    changed: BTreeSet<RelPath>,
+    brings_tests: bool,
+    unreached: BTreeSet<StageId>,
+    declared: Declarations,
+    consents: Consents,
+    undeclared: Undeclared,
+    red: Undeclared,
+    weights: Weights,
+}
+
+impl Gathered {
+    fn case(&self, branch: &Branch) -> Case<'_> {
+        Case {
+            tree: branch.tree,
+            base: branch.base.id,
+            readings: &self.readings,
+            before: &self.before,
+            old_tests: &self.old_tests,
+        }
+    }
+
+    fn terms<'a>(&'a self, required: &'a [StageId]) -> Terms<'a> {
+        Terms {
+            contract: &self.contract,
+            packages: &self.packages,
+            files: &self.files,
+            changed: &self.changed,
+            brings_tests: self.brings_tests,
+            unreached: &self.unreached,
+            declared: &self.declared,
+            consents: &self.consents,
+            undeclared: self.undeclared,
+            red: self.red,
+            required,
+            weights: &self.weights,
+        }
+    }
+}
+
+impl Actor {
+    /// Judges a candidate, or the head at the end where there is no node.
+    pub(crate) fn judge(
+        &self,
+        state: &SessionState,
+        node: Option<&NodeId>,
+        exhibits: &Exhibits<'_>,
+    ) -> Result<Ended, Halt> {
+        let gathered = self.gather(state, node.and_then(|id| state.nodes.get(id)), exhibits)?;
+        let (case, terms) = (gathered.case(exhibits.branch), gathered.terms(exhibits.required));
+        let judgement = judge(&case, &terms);
+        let blob = self.keep(&judgement)?;
+        Ok(Ended::Judged { judgement: Box::new(note(&judgement, &case, &terms, blob)) })
+    }
+
+    /// Proves that a candidate may be published.
+    pub(crate) fn prove(
+        &self,
+        state: &SessionState,
+        node: &Node,
+        exhibits: &Exhibits<'_>,
+    ) -> Result<Result<StabilityProof, NotProved>, Halt> {
+        let gathered = self.gather(state, Some(node), exhibits)?;
+        Ok(prove(&gathered.case(exhibits.branch), &gathered.terms(exhibits.required)))
+    }
+
+    fn gather(
+        &self,
+        state: &SessionState,
+        node: Option<&Node>,
+        exhibits: &Exhibits<'_>,
+    ) -> Result<Gathered, Halt> {
+        let kept = |blobs: &[BlobId]| -> Result<Vec<Reading>, AgentError> {
+            blobs.iter().map(|blob| self.kept("a reading", *blob)).collect()
+        };
+        let files = self.branch_files(exhibits.branch)?;
+        let changed: BTreeSet<RelPath> = self
+            .changes_of(exhibits.branch)?
+            .into_iter()
+            .filter(|change| change.after.is_some())
+            .map(|change| change.path)
+            .collect();
+        let mut owned: BTreeSet<RelPath> =
+            self.changes_of(exhibits.branch)?.into_iter().map(|change| change.path).collect();
+        match node {
+            Some(node) => owned.extend(node.spec.output_files.iter().cloned()),
+            None => {
+                let committed = state.nodes.values().filter(|node| node.end == Some(NodeEnd::Committed));
+                owned.extend(committed.flat_map(|node| node.spec.output_files.clone()));
+            }
+        }
+        let unreached = |stage: &&StageId| {
+            matches!(state.calibrated.get(&stage_key(stage)), Some(Calibration::Unreached(_)))
+        };
+        let asks = state.meta.as_ref().is_some_and(|meta| meta.approval == Approval::Person);
+        let told = asks || node.is_none_or(|node| node.told_undeclared);
+        let is_test = |path: &RelPath| {
+            let there = files.tree().entries.contains_key(path);
+            there && self.parts.plugins.iter().any(|plugin| plugin.is_test_file(path))
+        };
+        let ask = |ask: bool| if ask { Undeclared::Ask } else { Undeclared::Tell };
+        let roots = self.roots(state, &files);
+        files.is_whole()?;
+        Ok(Gathered {
+            readings: kept(exhibits.readings)?,
+            before: kept(exhibits.before)?,
+            old_tests: kept(exhibits.old_tests)?,
+            contract: node.map(|node| node.spec.contract.clone()).unwrap_or_default(),
+            packages: roots.into_iter().flat_map(|root| root.packages).collect(),
+            brings_tests: node.is_some_and(|node| node.spec.output_files.iter().any(is_test)),
+            files: owned,
+            changed,
+            unreached: exhibits.required.iter().filter(unreached).cloned().collect(),
+            declared: node.map(|node| node.declared.clone()).unwrap_or_default(),
+            consents: state.consents.clone(),
+            undeclared: ask(told),
+            red: ask(node.is_some_and(|node| node.asks_red)),
+            weights: state.settings().weights,
+        })
+    }
+}

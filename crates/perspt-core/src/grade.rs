@@ -1,0 +1,141 @@
+//! How much was proved of a commit, and which files are code at all.
+
+use serde::{Deserialize, Serialize};
+
+use crate::path::RelPath;
+
+/// What was proved of a file or a commit; the first is the strongest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Grade {
+    /// There is no code in it.
+    Prose,
+    /// Loaded by passing tests.
+    Tests,
+    /// A compiler accepted it.
+    Build,
+    /// A parser accepted it.
+    Syntax,
+    /// No tool looked at it.
+    None,
+}
+
+impl Grade {
+    /// The word on screens.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Grade::Prose => "prose",
+            Grade::Tests => "tests",
+            Grade::Build => "build",
+            Grade::Syntax => "syntax",
+            Grade::None => "none",
+        }
+    }
+}
+
+/// What kind of file a path is, by one closed table: everything that is not listed is code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileKind {
+    /// Text for people.
+    Prose,
+    /// Data and configuration: needs no consent, and no tool of ours reads it.
+    Data,
+    /// Code.
+    Code,
+}
+
+const PROSE: &[&str] = &["md", "markdown", "txt", "rst", "adoc", "asciidoc", "org", "tex", "bib"];
+const DATA: &[&str] = &[
+    "json",
+    "jsonl",
+    "json5",
+    "jsonc",
+    "toml",
+    "yaml",
+    "yml",
+    "ini",
+    "cfg",
+    "conf",
+    "properties",
+    "env",
+    "xml",
+    "html",
+    "htm",
+    "xhtml",
+    "css",
+    "scss",
+    "sass",
+    "less",
+    "svg",
+    "csv",
+    "tsv",
+    "lock",
+    "snap",
+    "golden",
+    "po",
+    "pot",
+    "desktop",
+    "service",
+    "plist",
+    "editorconfig",
+    "png",
+    "jpg",
+    "jpeg",
+    "gif",
+    "webp",
+    "ico",
+    "pdf",
+    "woff",
+    "woff2",
+    "ttf",
+    "pem",
+    "sum",
+];
+const DATA_NAMES: &[&str] = &[
+    "dockerfile",
+    "containerfile",
+    "procfile",
+    "codeowners",
+    ".gitignore",
+    ".gitattributes",
+    ".dockerignore",
+    ".editorconfig",
+    ".npmrc",
+    ".nvmrc",
+    ".python-version",
+    ".tool-versions",
+    "go.mod",
+    "py.typed",
+    ".gitkeep",
+    ".mailmap",
+    ".gitmodules",
+];
+const PROSE_NAMES: &[&str] = &[
+    "readme",
+    "license",
+    "licence",
+    "copying",
+    "notice",
+    "authors",
+    "contributors",
+    "changelog",
+    "changes",
+    "todo",
+];
+
+impl FileKind {
+    /// The kind of a path.
+    pub fn of(path: &RelPath) -> FileKind {
+        let name = path.name().to_lowercase();
+        let extension = path.extension().map(str::to_lowercase);
+        let among = |list: &[&str]| extension.as_deref().is_some_and(|extension| list.contains(&extension));
+        let stem = name.split(['.', '-']).next().unwrap_or(&name);
+        if among(PROSE) || (extension.is_none() && PROSE_NAMES.contains(&stem)) {
+            FileKind::Prose
+        } else if among(DATA) || DATA_NAMES.contains(&name.as_str()) || name.starts_with("dockerfile.") {
+            FileKind::Data
+        } else {
+            FileKind::Code
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! What counts of what the tools found, tests aside: a finding that was there before is inherited.
+
+use std::collections::BTreeSet;
+
+use super::{Case, Finding, Terms};
+use crate::hash::Sha;
+use crate::path::RelPath;
+use crate::reading::{Reading, StageKind, Status};
+use crate::residual::{Charge, Class, Residual};
+
+/// Every finding of the readings, with what it counts.
+pub(super) fn charged(case: &Case<'_>, terms: &Terms<'_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for reading in case.readings {
+        let before = at_base(case, before(case, reading).collect());
+        let known: BTreeSet<Sha> =
+            before.iter().flat_map(|one| one.residuals.iter().map(Residual::fingerprint)).collect();
+        for mut residual in reading.residuals.iter().cloned() {
+            if residual.class == Class::UnmeasuredFile {
+                unmeasured(&mut residual, terms, &before);
+            } else if residual.counts()
+                && residual.class != Class::TestFailed
+                && known.contains(&residual.fingerprint())
+                && is_spared(&residual, reading.stage.kind, terms)
+            {
+                residual.charge = Charge::Inherited("it was there before".to_owned());
+            }
+            findings.push(Finding { stage: reading.stage.clone(), residual });
+        }
+    }
+    findings
+}
+
+/// Earlier readings of the same stage that looked.
+pub(super) fn before<'a>(case: &Case<'a>, reading: &'a Reading) -> impl Iterator<Item = &'a Reading> {
+    let same = |one: &&Reading| one.stage == reading.stage && one.status == Status::Measured;
+    case.before.iter().filter(same)
+}
+
+/// Of these, the readings of what the candidate was laid over, where there are some: what a node of this session has
+/// mended is not there before the next.
+pub(super) fn at_base<'a>(case: &Case<'_>, before: Vec<&'a Reading>) -> Vec<&'a Reading> {
+    let of_base: Vec<&Reading> = before.iter().copied().filter(|one| one.tree == case.base).collect();
+    if of_base.is_empty() { before } else { of_base }
+}
+
+/// A static finding is known again by its fingerprint. What could not be started or built in the node's own package
+/// keeps its tests from running, so that is never inherited there.
+fn is_spared(residual: &Residual, stage: StageKind, terms: &Terms<'_>) -> bool {
+    let untouched = residual.file.as_ref().is_some_and(|file| !terms.files.contains(file));
+    match stage {
+        StageKind::Syntax => untouched || is_foreign(residual.file.as_ref(), terms),
+        StageKind::Structure => true,
+        StageKind::Build | StageKind::Test => {
+            (residual.class == Class::TreeChanged && untouched) || is_foreign(residual.file.as_ref(), terms)
+        }
+    }
+}
+
+/// Whether a file lies in a package that the node does not touch.
+pub(super) fn is_foreign(file: Option<&RelPath>, terms: &Terms<'_>) -> bool {
+    let package_of = |file: &RelPath| {
+        let holding = terms.packages.iter().filter(|package| file.is_within(package));
+        holding.max_by_key(|package| package.as_str().len())
+    };
+    let Some(home) = file.and_then(package_of) else { return false };
+    !terms.files.is_empty() && terms.files.iter().filter_map(package_of).all(|package| package != home)
+}
+
+/// A file no tool looks at is the business of the node that touched it, or that took it out of the tools' sight.
+fn unmeasured(residual: &mut Residual, terms: &Terms<'_>, before: &[&Reading]) {
+    let Some(file) = residual.file.clone() else { return };
+    let is_it = |old: &&Residual| old.class == Class::UnmeasuredFile && old.file.as_ref() == Some(&file);
+    // What does not build is not looked at as a whole.
+    let mut looked = before.iter().filter(|one| !one.residuals.iter().any(Residual::counts)).peekable();
+    let seen_before =
+        looked.peek().is_some() && looked.all(|one| !one.residuals.iter().any(|old| is_it(&old)));
+    if !terms.files.contains(&file) && !seen_before {
+        residual.charge = Charge::Shown("no tool looks at this file; the node did not touch it".to_owned());
+    }
+}

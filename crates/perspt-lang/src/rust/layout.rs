@@ -1,0 +1,179 @@
+//! What Rust files are to tests, and how cargo calls the tests in them.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use perspt_core::path::RelPath;
+
+use super::{docs, is_test_material};
+use crate::plugin::{Files, Pair};
+use crate::shared::compare::{Layout, Role};
+use crate::syntax::{Item, Language, parse};
+
+/// Rust, as the engine needs it.
+pub(crate) static RUST: Language = Language {
+    grammar: || tree_sitter_rust::LANGUAGE.into(),
+    query: include_str!("../syntax/rust.scm"),
+    compiled: OnceLock::new(),
+    layout: None,
+    // Documentation before an item must be of something.
+    nothing: "const _: () = ();",
+    suites_are_tests: false,
+    bindings,
+};
+
+/// How far up declarations of modules are followed.
+const MODULE_DEPTH: usize = 20;
+
+/// A Rust tree beside another one.
+pub(crate) struct RustLayout<'a> {
+    pair: &'a Pair<'a>,
+    /// Roles that were looked up: declarations are followed through other files.
+    roles: RefCell<BTreeMap<RelPath, Role>>,
+}
+
+impl<'a> RustLayout<'a> {
+    /// Of a candidate.
+    pub(crate) fn of(pair: &'a Pair<'a>) -> RustLayout<'a> {
+        RustLayout { pair, roles: RefCell::default() }
+    }
+
+    fn looked_up(&self, path: &RelPath) -> Role {
+        let declared = |files: &dyn Files| is_test_module(files, path, MODULE_DEPTH);
+        match (self.is_source(path), is_test_material(path)) {
+            (true, true) => Role::Tests,
+            (true, false) if declared(self.pair.base) || declared(self.pair.candidate) => Role::Tests,
+            (true, false) => Role::Mixed,
+            (false, true) if path.extension() != Some("md") && self.is_in_package(path) => Role::Data,
+            (false, _) => Role::Other,
+        }
+    }
+
+    /// Whether a file lies below a manifest: data of other languages' tests is theirs.
+    fn is_in_package(&self, path: &RelPath) -> bool {
+        let mut manifests = path.ancestors().filter_map(|folder| folder.join("Cargo.toml").ok());
+        let sides = [self.pair.base, self.pair.candidate];
+        manifests.any(|manifest| sides.iter().any(|files| files.tree().entries.contains_key(&manifest)))
+    }
+}
+
+impl Layout for RustLayout<'_> {
+    fn language(&self) -> &'static Language {
+        &RUST
+    }
+
+    fn role(&self, path: &RelPath) -> Role {
+        let known = self.roles.borrow().get(path).copied();
+        known.unwrap_or_else(|| {
+            let role = self.looked_up(path);
+            self.roles.borrow_mut().insert(path.clone(), role);
+            role
+        })
+    }
+
+    fn runner(&self, path: &RelPath, name: &str) -> String {
+        match name.strip_prefix("doc") {
+            Some(rest) if rest.is_empty() || rest.starts_with(['#', ':']) => docs::runner(path, rest),
+            _ => joined(&module_of(path), name),
+        }
+    }
+
+    fn docs(&self, files: &dyn Files, path: &RelPath) -> Vec<Item> {
+        if self.is_source(path) { docs::examples(files, path) } else { Vec::new() }
+    }
+
+    fn is_source(&self, path: &RelPath) -> bool {
+        path.extension() == Some("rs")
+    }
+}
+
+fn joined(module: &str, name: &str) -> String {
+    if module.is_empty() { name.to_owned() } else { format!("{module}::{name}") }
+}
+
+/// The path of the module that a file makes, by its place: below `src` without the crate's name, below `tests` with
+/// the target's.
+pub(crate) fn module_of(path: &RelPath) -> String {
+    let parts: Vec<&str> = path.parts().collect();
+    let top = parts.iter().rposition(|part| ["src", "tests"].contains(part)).map_or(0, |at| at + 1);
+    let below = parts.get(top..).unwrap_or_default();
+    let mut names: Vec<&str> = below.iter().map(|part| part.strip_suffix(".rs").unwrap_or(part)).collect();
+    if names.last().is_some_and(|last| ["mod", "lib", "main"].contains(last)) {
+        names.pop();
+    }
+    names.join("::")
+}
+
+/// The file that holds a test of a target, by the path of its module; `None` where no file at that place names it.
+pub(crate) fn file_of(files: &dyn Files, target: &RelPath, name: &str) -> Option<RelPath> {
+    let folder = target.parent()?;
+    let parts: Vec<&str> = name.split("::").collect();
+    let (test, modules) = parts.split_last()?;
+    let there = |path: &RelPath| files.tree().entries.contains_key(path);
+    let at = |count: usize| {
+        let below = modules[..count].join("/");
+        let names = [format!("{below}.rs"), format!("{below}/mod.rs")];
+        names.iter().filter_map(|name| folder.join(name).ok()).find(|path| there(path))
+    };
+    let file = (1..=modules.len()).rev().find_map(at).unwrap_or_else(|| target.clone());
+    // One that a macro makes has its name in the call.
+    files.text(&file).filter(|text| text.contains(*test)).map(|_| file)
+}
+
+/// Whether a source file is a module that exists only under `cfg(test)`, by the declarations above it.
+fn is_test_module(files: &dyn Files, path: &RelPath, depth: usize) -> bool {
+    let Some(folder) = path.parent() else { return false };
+    let stem = path.name().trim_end_matches(".rs");
+    let (name, dir) = match stem {
+        "mod" => (folder.name().to_owned(), folder.parent()),
+        "lib" | "main" => return false,
+        stem => (stem.to_owned(), Some(folder)),
+    };
+    let Some(dir) = dir.filter(|_| depth > 0) else { return false };
+    let inside = ["lib.rs", "main.rs", "mod.rs"].map(|name| dir.join(name).ok());
+    let beside = RelPath::parse(&format!("{}.rs", dir.as_str())).ok();
+    inside.into_iter().chain([beside]).flatten().filter(|parent| parent != path).any(|parent| {
+        let Some(text) = files.text(&parent).filter(|text| text.contains(&name)) else { return false };
+        let source = parse(&RUST, &text);
+        let declared: BTreeMap<&str, bool> =
+            source.declares.iter().map(|(name, guarded)| (name.as_str(), *guarded)).collect();
+        match declared.get(name.as_str()) {
+            Some(true) => true,
+            Some(false) => source.guarded || is_test_module(files, &parent, depth - 1),
+            None => false,
+        }
+    })
+}
+
+/// The names that a `use` binds, each with its whole path.
+fn bindings(words: &[&str]) -> Vec<(String, String)> {
+    let start = words.iter().position(|word| ["use", "crate"].contains(word)).map_or(0, |at| at + 1);
+    let mut found = Vec::new();
+    let (mut stack, mut path, mut alias): (Vec<Vec<&str>>, Vec<&str>, Option<&str>) =
+        (Vec::new(), Vec::new(), None);
+    let mut open = true;
+    let mut words = words[start.min(words.len())..].iter();
+    while let Some(&word) = words.next() {
+        match word {
+            "{" => stack.push(path.clone()),
+            "," | "}" | ";" => {
+                let last = if path.last() == Some(&"self") { path.iter().rev().nth(1) } else { path.last() };
+                let name = alias.or(last.copied()).filter(|name| open && *name != "*");
+                found.extend(name.map(|name| (name.to_owned(), path.join("::"))));
+                (alias, open) = (None, word == ",");
+                if word == "}" {
+                    stack.pop();
+                }
+                path = stack.last().cloned().unwrap_or_default();
+            }
+            "as" => alias = words.next().copied(),
+            "::" => {}
+            word => {
+                open = true;
+                path.push(word);
+            }
+        }
+    }
+    found
+}

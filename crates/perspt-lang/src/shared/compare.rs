@@ -1,0 +1,307 @@
+//! What a candidate did to the tests of its base, test by test, in whatever language: which are the same under another
+//! layout, name or place, which are not, and what they use.
+
+use std::collections::BTreeMap;
+
+use perspt_core::inventory::{ChangedSupport, ChangedTest, Fate, Inventory, TestId};
+use perspt_core::path::RelPath;
+use perspt_core::tree::Change;
+
+use super::renames::Renames;
+use crate::plugin::{Files, Pair};
+use crate::syntax::{Item, Kind, Language, Source, parse};
+
+/// What a file is to tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// It holds tests and what they use, and nothing else.
+    Tests,
+    /// It holds what tests use, and no test that a runner collects.
+    Helper,
+    /// It holds code, and may hold tests beside it.
+    Mixed,
+    /// It is read by tests and is no source.
+    Data,
+    /// It is nothing to tests.
+    Other,
+}
+
+/// What a language knows of its files.
+pub(crate) trait Layout {
+    /// The language.
+    fn language(&self) -> &'static Language;
+    /// What a file is to tests.
+    fn role(&self, path: &RelPath) -> Role;
+    /// How a runner that names no files calls a test of a file.
+    fn runner(&self, path: &RelPath, name: &str) -> String;
+    /// The tests in the documentation of a file.
+    fn docs(&self, files: &dyn Files, path: &RelPath) -> Vec<Item>;
+    /// Whether a file is a source of the language.
+    fn is_source(&self, path: &RelPath) -> bool;
+}
+
+/// A changed source on both sides.
+pub(crate) struct Sides {
+    /// What it is to tests.
+    pub role: Role,
+    /// Its text and what it says in the base.
+    pub base: (String, Source),
+    /// The same in the candidate.
+    pub candidate: (String, Source),
+}
+
+impl Sides {
+    /// Items of a side that exist for tests alone and are none themselves.
+    pub(crate) fn support<'s>(&self, source: &'s Source) -> impl Iterator<Item = &'s Item> {
+        let whole = matches!(self.role, Role::Tests | Role::Helper) || source.guarded;
+        source.items.iter().filter(move |item| item.kind != Kind::Test && (whole || item.guarded))
+    }
+}
+
+/// Tests, and what stands beside them, that differ from their old text only in names that changed everywhere: by file
+/// and old name, with the name in the same file now.
+pub(crate) type Renamed = BTreeMap<(RelPath, String), String>;
+
+/// Everything that was compared.
+pub(crate) struct Compared {
+    /// Tests and what they use; what decides how they run is looked at elsewhere.
+    pub inventory: Inventory,
+    /// Those that only got new names in them.
+    pub renamed: Renamed,
+    /// The changed sources.
+    pub sides: BTreeMap<RelPath, Sides>,
+}
+
+/// A test of one side.
+struct Found<'s> {
+    id: TestId,
+    item: &'s Item,
+    text: String,
+}
+
+/// Compares a candidate with its base.
+pub(crate) fn compare(pair: &Pair<'_>, layout: &dyn Layout) -> Compared {
+    let changes = pair.base.tree().changes_to(pair.candidate.tree());
+    let sources = changes.iter().filter(|change| layout.is_source(&change.path));
+    let sides: BTreeMap<RelPath, Sides> =
+        sources.map(|change| (change.path.clone(), sides(pair, layout, &change.path))).collect();
+    let docs = |files: &dyn Files| -> BTreeMap<RelPath, Vec<Item>> {
+        changes.iter().map(|change| (change.path.clone(), layout.docs(files, &change.path))).collect()
+    };
+    let (old_docs, new_docs) = (docs(pair.base), docs(pair.candidate));
+    let mut renames = Renames::of(pair, layout);
+    let mut matching = Matching {
+        old: found(&sides, layout, |sides| &sides.base, &old_docs),
+        new: found(&sides, layout, |sides| &sides.candidate, &new_docs),
+        inventory: Inventory::default(),
+        renamed: BTreeMap::new(),
+    };
+    matching.run(&mut renames);
+    let Matching { mut inventory, mut renamed, .. } = matching;
+    let (support, explained) = support(&sides, &mut renames);
+    inventory.support = support;
+    inventory.support.extend(changes.iter().filter_map(|change| data(pair, layout, change, &changes)));
+    renamed.extend(explained);
+    Compared { inventory, renamed, sides }
+}
+
+fn sides(pair: &Pair<'_>, layout: &dyn Layout, path: &RelPath) -> Sides {
+    let side = |files: &dyn Files| {
+        let text = files.text(path).unwrap_or_default();
+        let source = parse(layout.language(), &text);
+        (text, source)
+    };
+    Sides { role: layout.role(path), base: side(pair.base), candidate: side(pair.candidate) }
+}
+
+fn found<'s>(
+    sides: &'s BTreeMap<RelPath, Sides>,
+    layout: &dyn Layout,
+    side: fn(&Sides) -> &(String, Source),
+    docs: &'s BTreeMap<RelPath, Vec<Item>>,
+) -> Vec<Found<'s>> {
+    let make = |path: &RelPath, item: &'s Item, text: String| Found {
+        id: TestId { file: path.clone(), name: item.name.clone(), runner: layout.runner(path, &item.name) },
+        item,
+        text,
+    };
+    let mut tests = Vec::new();
+    for (path, sides) in sides.iter().filter(|(_, sides)| matches!(sides.role, Role::Tests | Role::Mixed)) {
+        let (text, source) = side(sides);
+        let said = |item: &Item| text.get(item.range.clone()).unwrap_or_default().to_owned();
+        tests.extend(source.tests().map(|item| make(path, item, said(item))));
+    }
+    for (path, items) in docs {
+        tests.extend(items.iter().map(|item| {
+            make(path, item, item.tokens.iter().map(|token| format!("{}\n", token.text)).collect())
+        }));
+    }
+    tests
+}
+
+/// Tests of both sides that have no counterpart yet.
+struct Matching<'s> {
+    old: Vec<Found<'s>>,
+    new: Vec<Found<'s>>,
+    inventory: Inventory,
+    renamed: Renamed,
+}
+
+impl Matching<'_> {
+    /// The same name first, then the same text anywhere; what is left was changed, removed or added.
+    fn run(&mut self, renames: &mut Renames<'_>) {
+        self.in_place(&mut |old, new| old.is_kept_in(new));
+        let renamed = self.in_place(&mut |old, new| renames.explain(old, new));
+        self.renamed.extend(renamed.into_iter().map(|(old, new)| ((old.id.file, old.id.name), new.id.name)));
+        let is_doc = |found: &Found<'_>| found.id.name.starts_with("doc");
+        let moved = self.pairs(&mut |old, new| is_doc(old) == is_doc(new) && old.item.is_kept_in(new.item));
+        let renamed = self.pairs(&mut |old, new| !is_doc(old) && renames.explain(old.item, new.item));
+        let here = renamed.iter().filter(|(old, new)| old.id.file == new.id.file);
+        self.renamed
+            .extend(here.map(|(old, new)| ((old.id.file.clone(), old.id.name.clone()), new.id.name.clone())));
+        for (old, new) in moved.into_iter().chain(renamed) {
+            self.inventory.moved.push((old.id, new.id));
+        }
+        for (old, new) in self.in_place(&mut |_, _| true) {
+            let weaker = weaker(&old.item, &new.item);
+            let (id, fate) = (old.id, Fate::Changed);
+            self.inventory.changed.push(ChangedTest { id, fate, old: old.text, new: new.text, weaker });
+        }
+        for old in std::mem::take(&mut self.old) {
+            let (id, fate, weaker) = (old.id, Fate::Removed, Vec::new());
+            self.inventory.changed.push(ChangedTest { id, fate, old: old.text, new: String::new(), weaker });
+        }
+        self.inventory.added.extend(std::mem::take(&mut self.new).into_iter().map(|new| new.id));
+    }
+
+    /// Takes out every pair that belongs together, each test once.
+    fn pairs(&mut self, belong: &mut dyn FnMut(&Found<'_>, &Found<'_>) -> bool) -> Vec<(Gone, Gone)> {
+        let mut pairs = Vec::new();
+        let mut left = Vec::new();
+        for old in std::mem::take(&mut self.old) {
+            match self.new.iter().position(|new| belong(&old, new)) {
+                Some(at) => pairs.push((old.into(), self.new.remove(at).into())),
+                None => left.push(old),
+            }
+        }
+        self.old = left;
+        pairs
+    }
+
+    /// The same for tests at the same place.
+    fn in_place(&mut self, belong: &mut dyn FnMut(&Item, &Item) -> bool) -> Vec<(Gone, Gone)> {
+        let mut places: BTreeMap<TestId, Found<'_>> = BTreeMap::new();
+        for new in std::mem::take(&mut self.new) {
+            places.insert(new.id.clone(), new);
+        }
+        let (mut pairs, mut left) = (Vec::new(), Vec::new());
+        for old in std::mem::take(&mut self.old) {
+            if places.get(&old.id).is_some_and(|new| belong(old.item, new.item)) {
+                let new = places.remove(&old.id);
+                pairs.extend(new.map(|new| (old.into(), new.into())));
+            } else {
+                left.push(old);
+            }
+        }
+        self.old = left;
+        self.new = places.into_values().collect();
+        pairs
+    }
+}
+
+/// A test that has found its counterpart.
+struct Gone {
+    id: TestId,
+    item: Item,
+    text: String,
+}
+
+impl From<Found<'_>> for Gone {
+    fn from(found: Found<'_>) -> Gone {
+        Gone { id: found.id, item: found.item.clone(), text: found.text }
+    }
+}
+
+/// What is weaker by form.
+fn weaker(old: &Item, new: &Item) -> Vec<String> {
+    let mut words = Vec::new();
+    if new.assertions < old.assertions {
+        words.push(format!("{} assertions before, {} now", old.assertions, new.assertions));
+    }
+    if new.skips > old.skips {
+        words.push("a new mark skips it, or changes when it runs or what it expects".to_owned());
+    }
+    match old.lost_cases(new) {
+        0 => {}
+        lost => words.push(format!("{lost} of its {} cases are gone or changed", old.cases.len())),
+    }
+    words
+}
+
+/// What tests use and what lost or changed something, an entry for each file.
+fn support(sides: &BTreeMap<RelPath, Sides>, renames: &mut Renames<'_>) -> (Vec<ChangedSupport>, Renamed) {
+    let (mut entries, mut explained) = (Vec::new(), Renamed::new());
+    for (path, side) in sides {
+        let (lost, renamed) = lost_support(side, sides, renames);
+        explained.extend(renamed.into_iter().map(|name| ((path.clone(), name.clone()), name)));
+        if !lost.is_empty() {
+            let what = format!("what tests use is not what it was: {}", lost.join(", "));
+            entries.push(ChangedSupport { path: path.clone(), what });
+        }
+    }
+    (entries, explained)
+}
+
+/// Names of what a file held for tests and no longer has as it was, and of what only got new names in it.
+fn lost_support(
+    side: &Sides,
+    all: &BTreeMap<RelPath, Sides>,
+    renames: &mut Renames<'_>,
+) -> (Vec<String>, Vec<String>) {
+    let holds_tests = |head: &Item| {
+        let below = format!("{}::", head.name);
+        side.base.1.tests().any(|test| test.name.starts_with(&below))
+    };
+    let (mut lost, mut explained) = (Vec::new(), Vec::new());
+    for old in side.support(&side.base.1) {
+        let is_head = old.kind == Kind::Head && (holds_tests(old) || old.guarded || old.tokens.is_empty());
+        let same_name = |new: &&Item| new.kind != Kind::Test && new.last() == old.last();
+        let sources = || std::iter::once(side).chain(all.values()).flat_map(|side| &side.candidate.1.items);
+        if is_head || sources().filter(same_name).any(|new| old.is_kept_in(new)) {
+            continue;
+        }
+        match side.candidate.1.items.iter().filter(same_name).any(|new| renames.explain(old, new)) {
+            true => explained.push(old.name.clone()),
+            false => lost.push(format!("`{}`", old.name)),
+        }
+    }
+    (lost, explained)
+}
+
+/// A file that tests read and that lost or changed something.
+fn data(pair: &Pair<'_>, layout: &dyn Layout, change: &Change, changes: &[Change]) -> Option<ChangedSupport> {
+    let before = change.before.filter(|_| layout.role(&change.path) == Role::Data)?;
+    let what = match change.after {
+        None if changes.iter().any(|other| {
+            other.before.is_none() && other.after.is_some_and(|after| after.hash == before.hash)
+        }) =>
+        {
+            return None;
+        }
+        None => "what tests read is gone",
+        Some(_) => "what tests read was changed",
+    };
+    let texts = (pair.base.text(&change.path), pair.candidate.text(&change.path));
+    let only_grew = matches!(&texts, (Some(old), Some(new)) if grew(old, new));
+    (!only_grew).then(|| ChangedSupport { path: change.path.clone(), what: what.to_owned() })
+}
+
+/// Whether every line of a text stands in another one, in the same order.
+fn grew(old: &str, new: &str) -> bool {
+    let lines = |text: &str| -> Vec<String> {
+        text.lines().map(|line| line.trim_end().trim_end_matches(',').to_owned()).collect()
+    };
+    let new = lines(new);
+    let mut left = new.iter();
+    lines(old).iter().all(|line| left.any(|other| other == line))
+}

@@ -1,0 +1,18 @@
+//! Looking literal names up in a text.
+
+/// Whether a text names one of these words. Letters, digits and underscores beside one make it part of another word.
+pub fn names(text: &str, words: &[&str]) -> bool {
+    let text = text.to_lowercase();
+    words.iter().any(|word| stands_in(&text, &word.to_lowercase()))
+}
+
+fn stands_in(text: &str, word: &str) -> bool {
+    let part_of_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    let joined = |a, b| part_of_word(a) && part_of_word(b);
+    let (first, last) = (word.chars().next(), word.chars().next_back());
+    let mut found = text.match_indices(word).filter(|_| !word.is_empty());
+    found.any(|(at, _)| {
+        let (before, after) = (text[..at].chars().next_back(), text[at + word.len()..].chars().next());
+        !joined(before, first) && !joined(last, after)
+    })
+}

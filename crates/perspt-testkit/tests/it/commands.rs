@@ -1,0 +1,158 @@
+//! Commands of an answer: what repeats a stage is skipped, anything else waits for the user's word, and what it does
+//! is held to the node's own files.
+
+use perspt_core::effect::{Effect, EffectStage};
+use perspt_core::event::Ended;
+use perspt_core::outcome::Outcome;
+use serde_json::json;
+
+use crate::consents::{missing, waits};
+use crate::support::{PROJECT, THREE, World, answers, one_node, three, write};
+
+/// An answer with the test of three and these commands.
+fn with_commands(commands: &[&str]) -> String {
+    json!({
+        "artifacts": [write("tests/three.toy", "use lib/three\ntest three: three == 3\n")],
+        "commands": commands,
+    })
+    .to_string()
+}
+
+const MAKES: &str = "cp seeds/three.toy lib/three.toy";
+
+fn world(replies: &[(&str, u32, String)]) -> World {
+    let world = World::new(PROJECT, answers(one_node(THREE), replies));
+    world.place.write("seeds/three.toy", "let three = 3\n");
+    world
+}
+
+/// The processes of every layout.
+fn layouts(world: &World) -> Vec<Vec<String>> {
+    let outcomes = world.outcomes().into_iter();
+    outcomes
+        .filter_map(|(effect, outcome)| match (effect, outcome) {
+            (Effect::LayOut { .. }, Ended::LaidOut { runs, .. } | Ended::LayoutRefused { runs, .. }) => {
+                Some(runs.iter().map(|run| run.step.split_once('/').unwrap().0.to_owned()).collect())
+            }
+            _ => None,
+        })
+        .collect()
+}
+
+#[test]
+fn a_command_that_repeats_a_stage_is_skipped() {
+    let answer = json!({
+        "artifacts": [
+            write("lib/three.toy", "let three = 3\n"),
+            write("tests/three.toy", "use lib/three\ntest three: three == 3\n"),
+        ],
+        "commands": ["toyc check", "toyc test --all"],
+    });
+    let world = world(&[("actuator.generate", 1, answer.to_string())]);
+    assert_eq!(world.begin().end.unwrap().outcome, Outcome::Success);
+    let skipped = world.outcomes().into_iter().find_map(|(_, outcome)| match outcome {
+        Ended::BundleParsed { skipped, commands, .. } => Some((skipped, commands)),
+        _ => None,
+    });
+    assert_eq!(skipped.unwrap(), (vec!["toyc check".to_owned(), "toyc test --all".to_owned()], vec![]));
+    assert_eq!(layouts(&world), [["prepare"]]);
+}
+
+#[test]
+fn a_command_waits_before_anything_is_run_and_the_grant_runs_it() {
+    let world = world(&[("actuator.generate", 1, with_commands(&[MAKES]))]);
+    let before = world.place.picture();
+    let state = world.begin();
+    waits(&state);
+    assert_eq!(missing(&state), [format!("command:{MAKES}")]);
+    assert!(state.end.unwrap().trouble.unwrap().todo.contains(&format!("--allow 'command:{MAKES}'")));
+    assert_eq!(layouts(&world).len(), 0);
+    let state = world.resume_with(&[&format!("command:{MAKES}")]);
+    assert_eq!(state.end.unwrap().outcome, Outcome::Success);
+    assert_eq!(world.server.asks(), 2);
+    assert_eq!(layouts(&world), [["command", "prepare"]]);
+    assert_eq!(world.place.read("lib/three.toy").unwrap(), "let three = 3\n");
+    assert_eq!(before.0["seeds/three.toy"], world.place.picture().0["seeds/three.toy"]);
+}
+
+#[test]
+fn a_grant_for_another_command_runs_nothing() {
+    let world = world(&[("actuator.generate", 1, with_commands(&[MAKES]))]);
+    waits(&world.begin());
+    let known = world.outcomes().len();
+    waits(&world.resume_with(&["command:cp seeds/three.toy lib/two.toy"]));
+    assert_eq!(world.outcomes().len(), known, "nothing is done");
+    assert_eq!(world.resume_with(&["command:any"]).end.unwrap().outcome, Outcome::Success);
+    assert_eq!(world.server.asks(), 2);
+}
+
+#[test]
+fn a_command_that_touches_what_is_not_the_nodes_own_is_refused_and_told() {
+    let foreign = with_commands(&[MAKES, "cp seeds/three.toy lib/two.toy"]);
+    let mut world = world(&[("actuator.generate", 1, foreign), ("retarget", 1, three("3"))]);
+    world.rig.started.allow = vec!["command:any".parse().unwrap()];
+    assert_eq!(world.begin().end.unwrap().outcome, Outcome::Success);
+    assert_eq!(world.place.read("lib/two.toy").unwrap(), "let two = 2\n");
+    assert_eq!(world.tags()[2], "retarget one 1");
+    let told = &world.server.requests()[2].body;
+    assert!(told.contains("a command of the answer changed a file that is not the node's"), "{told}");
+    assert!(told.contains("lib/two.toy"), "{told}");
+    assert_eq!(layouts(&world), [vec!["command", "command"], vec!["prepare"]]);
+}
+
+#[test]
+fn a_command_that_fails_is_told_with_its_last_line() {
+    let fails = with_commands(&["cp seeds/nothing.toy lib/three.toy", MAKES]);
+    let mut world = world(&[("actuator.generate", 1, fails), ("retarget", 1, three("3"))]);
+    world.rig.started.allow = vec!["command:any".parse().unwrap()];
+    assert_eq!(world.begin().end.unwrap().outcome, Outcome::Success);
+    let told = &world.server.requests()[2].body;
+    assert!(told.contains("ended with exit code 1") && told.contains("No such file"), "{told}");
+    assert_eq!(layouts(&world), [vec!["command"], vec!["prepare"]], "what comes after it is not run");
+}
+
+#[test]
+fn a_command_that_is_not_there_is_told() {
+    let fails = with_commands(&["no-such-program-anywhere"]);
+    let mut world = world(&[("actuator.generate", 1, fails), ("retarget", 1, three("3"))]);
+    world.rig.started.allow = vec!["command:any".parse().unwrap()];
+    assert_eq!(world.begin().end.unwrap().outcome, Outcome::Success);
+    assert!(world.server.requests()[2].body.contains("the command `no-such-program-anywhere` ended with"));
+}
+
+#[test]
+fn a_command_that_needs_a_shell_is_refused_before_anyone_is_asked() {
+    let shell = with_commands(&["cp seeds/three.toy lib/three.toy && rm -rf seeds"]);
+    let world = world(&[("actuator.generate", 1, shell), ("retarget", 1, three("3"))]);
+    assert_eq!(world.begin().end.unwrap().outcome, Outcome::Success);
+    assert!(world.server.requests()[2].body.contains("it needs a shell"));
+}
+
+#[test]
+fn a_command_that_waits_is_run_once_though_the_base_moves_before_it_is_published() {
+    let mut world = world(&[("actuator.generate", 1, with_commands(&[MAKES]))]);
+    waits(&world.begin());
+    let notes = world.place.work().join("NOTES.md");
+    world.rig.watch = std::sync::Arc::new(move |point: &perspt_testkit::session::Point<'_>| {
+        if point.before_publish("one") {
+            std::fs::write(&notes, "my own notes\n").unwrap();
+        }
+    });
+    assert_eq!(world.resume_with(&["command:any"]).end.unwrap().outcome, Outcome::Success);
+    assert_eq!(layouts(&world), [vec!["command", "prepare"], vec!["prepare"]]);
+    assert_eq!((world.server.asks(), world.moves()), (2, 1));
+    assert_eq!(world.place.read("NOTES.md").unwrap(), "my own notes\n");
+}
+
+#[test]
+fn a_command_that_waits_runs_over_what_the_user_did_meanwhile() {
+    let world = world(&[("actuator.generate", 1, with_commands(&[MAKES]))]);
+    waits(&world.begin());
+    world.place.write("NOTES.md", "my own notes\n");
+    assert_eq!(world.resume_with(&["command:any"]).end.unwrap().outcome, Outcome::Success);
+    assert_eq!(world.server.asks(), 2);
+    assert_eq!(world.place.read("NOTES.md").unwrap(), "my own notes\n");
+    let measured =
+        world.outcomes().iter().filter(|(effect, _)| effect.stage() == EffectStage::LayOut).count();
+    assert_eq!(measured, 2, "over the old head, and over what the user made of it");
+}
