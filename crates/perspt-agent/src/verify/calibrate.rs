@@ -67,16 +67,15 @@ impl Actor {
             }
             if !plant.expect.is_met(&without, &with) {
                 let verdict = match (&plant.expect, other_error(&without, &with)) {
-                    (Expect::SomeTestTurnsRedIfAnyNamesTheCode, _) => {
+                    // The tests run, and do not reach the code: they are no evidence for it.
+                    (Expect::SomeTestTurnsRed | Expect::SomeTestTurnsRedIfAnyNamesTheCode, _) => {
                         Calibration::Unreached(plant.what.clone())
                     }
                     // Something else went wrong before the planted test could fail.
                     (Expect::TestFails(_), Some(error)) => {
                         Calibration::Unmeasured(brief(&format!("{} (over {})", error.message, plant.what)))
                     }
-                    (Expect::Red | Expect::TestFails(_) | Expect::SomeTestTurnsRed, _) => {
-                        Calibration::Blind(plant.what.clone())
-                    }
+                    (Expect::Red | Expect::TestFails(_), _) => Calibration::Blind(plant.what.clone()),
                 };
                 return Ok(Ended::Calibrated { verdict, runs: std::mem::take(&mut bench.runs) });
             }
