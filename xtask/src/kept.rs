@@ -105,7 +105,10 @@ impl Kept {
 
     fn add(&mut self, section: Section) {
         let Some(package) = section.package else {
-            self.faults.push(format!("nobody knows whose tests {} holds", section.what));
+            // A binary without tests is nobody's business.
+            if !section.ends.is_empty() {
+                self.faults.push(format!("nobody knows whose tests {} holds", section.what));
+            }
             return;
         };
         for (name, end, took) in section.ends {
@@ -257,6 +260,16 @@ test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
     fn a_printed_line_that_looks_like_a_result_is_found_out() {
         let forged = OUTPUT.replace("running 2 tests", "test three ... ok");
         assert_eq!(Kept::of(&forged).faults.len(), 1);
+    }
+
+    #[test]
+    fn only_a_binary_without_tests_may_be_nobodys() {
+        let nobodys = "\n     Running unittests src/bin/c.rs (target/debug/deps/c-3)\n\nrunning 0 tests\n\n";
+        let none =
+            "test result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s\n";
+        assert_eq!(Kept::of(&format!("{OUTPUT}{nobodys}{none}")).faults, Kept::of(OUTPUT).faults);
+        let one = format!("test three ... ok\n\n{}", none.replace("0 passed", "1 passed"));
+        assert!(!Kept::of(&format!("{OUTPUT}{nobodys}{one}")).faults.is_empty());
     }
 
     #[test]

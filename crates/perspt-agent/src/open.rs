@@ -196,7 +196,7 @@ fn read_for_writing(home: &Home, id: &SessionId) -> Result<(Opened, SessionState
         match decode(&record) {
             Ok(event) => {
                 state.apply(record.at, &event);
-                released = event.releases_texts() || (released && event.text().is_none());
+                released = state.releases_texts(&event) || (released && event.text().is_none());
             }
             Err(error) => failed = Some(error),
         }

@@ -61,9 +61,9 @@ pub trait Act: Send + Sync {
         cancel: Cancel,
     ) -> BoxFuture<'static, Acted>;
 
-    /// Told of every event once it is on disk, for what may only be done from then on. Hands back what is to be
-    /// recorded of that.
-    fn recorded(&self, event: &Event) -> Result<Vec<Event>, AgentError>;
+    /// Told of every event once it is on disk and in the state, for what may only be done from then on. Hands back
+    /// what is to be recorded of that.
+    fn recorded(&self, event: &Event, state: &SessionState) -> Result<Vec<Event>, AgentError>;
 }
 
 /// The clock.

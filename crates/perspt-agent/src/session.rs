@@ -97,7 +97,7 @@ impl Session<'_> {
         let stamp = self.journal.append(at, event)?;
         self.state.apply(at, event);
         self.view.saw(&stamp, at, event, &self.state);
-        self.act.recorded(event)?.iter().try_for_each(|fact| self.record(fact))
+        self.act.recorded(event, &self.state)?.iter().try_for_each(|fact| self.record(fact))
     }
 
     /// Records an outcome. One that is too long for the log is recorded as what it is, so that the session ends

@@ -6,12 +6,14 @@ use perspt_agent::open::decode;
 use perspt_core::event::{Commit, Ended, Event, KeptPlace, merkle};
 use perspt_core::hash::Sha;
 use perspt_core::ids::{BlobId, SessionId};
+use perspt_core::state::SessionState;
 use perspt_store::{Home, Traces, verify};
 
 /// Checks one session; gives what there is, or what is wrong.
 pub fn verify_session(home: &Home, id: &SessionId) -> Result<String, String> {
     let mut cited: BTreeSet<BlobId> = BTreeSet::new();
     let mut texts: BTreeSet<BlobId> = BTreeSet::new();
+    let mut state = SessionState::default();
     let mut released = 0;
     let mut commits: Vec<(u64, Commit)> = Vec::new();
     let mut base = Sha::ZERO;
@@ -20,7 +22,8 @@ pub fn verify_session(home: &Home, id: &SessionId) -> Result<String, String> {
     let verified = verify(home, id, &mut |record| match decode(&record) {
         Ok(event) => {
             cite(&event, &mut cited);
-            if event.releases_texts() {
+            state.apply(record.at, &event);
+            if state.releases_texts(&event) {
                 released += texts.len();
                 texts.clear();
             }
@@ -126,6 +129,7 @@ fn cite(event: &Event, cited: &mut BTreeSet<BlobId>) {
         | Ended::PlanParsed { .. }
         | Ended::Decided { .. }
         | Ended::LayoutRefused { .. }
+        | Ended::Overtaken { .. }
         | Ended::Lost
         | Ended::Cancelled
         | Ended::Broke { .. } => {}

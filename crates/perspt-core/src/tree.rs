@@ -42,6 +42,13 @@ pub struct Entry {
     pub size: u64,
 }
 
+impl Entry {
+    /// What makes two entries the same: its size follows from its bytes.
+    pub fn identity(&self) -> (EntryKind, Sha) {
+        (self.kind, self.hash)
+    }
+}
+
 /// All entries of a tree, in path order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -76,7 +83,7 @@ impl Tree {
 
     /// What leads from this tree to `after`, in path order.
     pub fn changes_to(&self, after: &Tree) -> Vec<Change> {
-        let same = |a: &Entry, b: &Entry| a.kind == b.kind && a.hash == b.hash;
+        let same = |a: &Entry, b: &Entry| a.identity() == b.identity();
         let mut changes = Vec::new();
         for (path, before) in &self.entries {
             let now = after.entries.get(path);

@@ -32,6 +32,7 @@ use trouble::workspace_gone;
 pub(crate) use bench::{Bench, Floor, brief, shown};
 pub use question::texts;
 pub(crate) use read::bounded;
+pub(crate) use trees::LISTED;
 pub use trouble::{too_many_files, trouble};
 
 /// Makes the model a session asks; called when the first request is wanted.
@@ -205,12 +206,12 @@ impl Act for Actor {
         })
     }
 
-    fn recorded(&self, event: &Event) -> Result<Vec<Event>, AgentError> {
+    fn recorded(&self, event: &Event, state: &SessionState) -> Result<Vec<Event>, AgentError> {
         let mut facts = Vec::new();
         if let Event::EffectEnded { outcome: Ended::Published { .. }, .. } = event {
             facts.extend(publish::settle(&self.parts.home, &self.parts.lease)?.into_iter().map(bytes_kept));
         }
-        if event.releases_texts() {
+        if state.releases_texts(event) {
             self.parts.texts.release()?;
         }
         Ok(facts)

@@ -17,7 +17,7 @@ use crate::AgentError;
 use crate::files::{Sources, TreeFiles};
 
 /// Paths listed in a `BaseMoved` outcome; more are counted.
-const LISTED: usize = 40;
+pub(crate) const LISTED: usize = 40;
 
 impl Actor {
     /// Keeps a value for good.

@@ -5,11 +5,12 @@ use std::time::Duration;
 use perspt_core::effect::{Branch, TreeRef};
 use perspt_core::event::{DiffNote, Ended};
 use perspt_core::ids::{BlobId, NodeId};
+use perspt_core::path::RelPath;
 use perspt_core::state::SessionState;
 use perspt_core::tree::{Change, Entry, EntryKind, Tree};
 use perspt_sandbox::Cancel;
 
-use crate::actor::{Actor, Bench, Halt};
+use crate::actor::{Actor, Bench, Halt, LISTED};
 use crate::files::TreeFiles;
 
 impl Actor {
@@ -23,6 +24,10 @@ impl Actor {
     ) -> Result<Ended, Halt> {
         let base_tree = self.tree_of(base)?;
         let changes: Vec<Change> = self.kept("a branch's changes", changes)?;
+        let changes = match self.rebased(changes, &base_tree) {
+            Ok(changes) => changes,
+            Err(files) => return Ok(Ended::Overtaken { files }),
+        };
         let mut tree = base_tree.with(&changes);
         let mut bench = self.bench().await?;
         let node = node.and_then(|id| state.nodes.get(id));
@@ -55,6 +60,22 @@ impl Actor {
             diff,
             runs,
         })
+    }
+
+    /// Changes that were made over an older tree, for this one; or the files that are no longer what the changes were
+    /// made from. A lock file stays as the tree has it: it is settled again.
+    fn rebased(&self, changes: Vec<Change>, base: &Tree) -> Result<Vec<Change>, Vec<RelPath>> {
+        let is_lock = |path: &RelPath| self.parts.plugins.iter().any(|plugin| plugin.is_lockfile(path));
+        let moved = |change: &Change| {
+            let now = base.entries.get(&change.path).map(Entry::identity);
+            let [before, after] =
+                [change.before, change.after].map(|entry| entry.map(|entry| entry.identity()));
+            now != before && now != after
+        };
+        let (moved, same): (Vec<Change>, Vec<Change>) = changes.into_iter().partition(moved);
+        let overtaken: Vec<RelPath> =
+            moved.into_iter().map(|change| change.path).filter(|path| !is_lock(path)).take(LISTED).collect();
+        if overtaken.is_empty() { Ok(same) } else { Err(overtaken) }
     }
 
     /// Lock files the tree already has and the tool rewrote belong to the candidate; others stay behind.

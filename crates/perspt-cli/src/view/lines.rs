@@ -258,6 +258,11 @@ fn ended(begun: Option<&InFlight>, outcome: &Ended, at: Millis, state: &SessionS
             let paths: Vec<&str> = changed.iter().map(|path| path.as_str()).take(8).collect();
             out::line(&format!("REBASE your_changes={}", value(&paths.join(","))));
         }
+        Ended::Overtaken { files } => {
+            let paths: Vec<&str> = files.iter().map(|path| path.as_str()).take(8).collect();
+            let node = node.map(NodeId::as_str).unwrap_or_default();
+            out::line(&format!("REBASE node={node} asked-again changed-since={}", value(&paths.join(","))));
+        }
         Ended::Decided { .. }
         | Ended::Measured { .. }
         | Ended::Assembled { .. }

@@ -163,6 +163,11 @@ pub enum Ended {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         runs: Vec<RunNote>,
     },
+    /// Of a layout whose files somebody else has changed since the answer was written.
+    Overtaken {
+        /// Those files, the first few.
+        files: Vec<RelPath>,
+    },
     /// Of a measurement.
     Measured {
         /// What was found.
@@ -454,6 +459,7 @@ impl Ended {
             | Ended::Calibrated { .. }
             | Ended::Judged { .. }
             | Ended::LayoutRefused { .. }
+            | Ended::Overtaken { .. }
             | Ended::AskFailed { .. }
             | Ended::Decided { .. }
             | Ended::Published { .. }

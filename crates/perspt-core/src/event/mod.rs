@@ -149,8 +149,8 @@ pub enum Event {
 }
 
 impl Event {
-    /// The prompt or answer that this event cites; it is there until an event [releases](Self::releases_texts)
-    /// it.
+    /// The prompt or answer that this event cites; it is there until it is
+    /// [released](crate::state::SessionState::releases_texts).
     pub fn text(&self) -> Option<BlobId> {
         match self {
             Event::EffectEnded { outcome, .. } => outcome.text(),
@@ -158,10 +158,9 @@ impl Event {
         }
     }
 
-    /// Whether what the model was asked and what it answered up to here is of no more use: the plan stands, or
-    /// the node that was being worked on is closed, or the session is over for good. One node is worked on
-    /// at a time, so there is no other that could still need it.
-    pub fn releases_texts(&self) -> bool {
+    /// Whether what somebody was asked and answered is of no more use: the plan stands, or a node is closed, or the
+    /// session is over for good.
+    pub fn ends_a_talk(&self) -> bool {
         match self {
             Event::PlanAdopted { .. }
             | Event::EffectEnded { outcome: Ended::Published { .. }, .. }

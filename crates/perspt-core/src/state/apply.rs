@@ -235,6 +235,11 @@ impl SessionState {
                     node.work = Work::Verifying(Box::new(Candidate::new(branch, diff.clone())));
                 }
             }
+            Ended::Overtaken { .. } => {
+                if let Some(node) = self.node_mut(&key.node) {
+                    node.overtaken();
+                }
+            }
             Ended::LayoutRefused { violations, .. } => {
                 if let Some(node) = self.node_mut(&key.node) {
                     node.rejected(RetryClass::Retarget, violations, None);
@@ -265,7 +270,9 @@ impl SessionState {
                 match self.node_mut(&key.node) {
                     Some(node) => {
                         node.same_answer.note(capture.hash);
-                        node.work = Work::Parsing { answer: *answer };
+                        if let Work::Asking { over, .. } = node.work {
+                            node.work = Work::Parsing { answer: *answer, over };
+                        }
                     }
                     None => self.planning.work = PlanWork::Parsing { answer: *answer },
                 }
@@ -304,7 +311,7 @@ impl SessionState {
                 }
             }
             Ended::Published { commit, head } => self.published(commit, *head),
-            Ended::BaseMoved { head, changed, more } => self.base_moved(&key.node, *head, changed, *more),
+            Ended::BaseMoved { head, changed, .. } => self.base_moved(&key.node, *head, changed),
         }
         if let Some(id) = &key.node {
             self.ask_about_red(id);
@@ -437,7 +444,7 @@ impl SessionState {
         files: &[RelPath],
         tokens: u64,
     ) {
-        let Effect::Assemble { intent, .. } = effect else { return };
+        let Effect::Assemble { intent, branch, .. } = effect else { return };
         match self.node_mut(node) {
             Some(node) => {
                 for file in files {
@@ -446,7 +453,7 @@ impl SessionState {
                     }
                 }
                 node.prompt = Some(prompt);
-                node.work = Work::Asking { intent: *intent, prompt, tokens };
+                node.work = Work::Asking { intent: *intent, prompt, tokens, over: *branch };
             }
             None => self.planning.work = PlanWork::Asking { prompt, tokens },
         }
@@ -539,7 +546,7 @@ impl SessionState {
         }
         let count = missing.len() as u32;
         let held = Held::Changes(laying);
-        node.work = Work::Waiting(Box::new(Wait { needs: missing, count, held, overtaken: false }));
+        node.work = Work::Waiting(Box::new(Wait { needs: missing, count, held }));
         self.rest_active();
     }
 
@@ -580,7 +587,7 @@ impl SessionState {
                 node.failure = None;
                 let (needs, count) = (judgement.missing, judgement.missing_count);
                 let held = Held::Candidate(Box::new(candidate));
-                node.work = Work::Waiting(Box::new(Wait { needs, count, held, overtaken: false }));
+                node.work = Work::Waiting(Box::new(Wait { needs, count, held }));
                 self.rest_active();
             }
             Verdict::Improved | Verdict::Discarded => {

@@ -20,7 +20,7 @@ use crate::consent::Consents;
 use crate::effect::{Branch, Effect, EffectKey, EffectStage, Intent, TreeRef};
 use crate::energy::ReadingSummary;
 use crate::event::{
-    Calibration, JudgementNote, KeptPlace, MissingTool, PlanSource, RepoMode, RootRef, RootStages,
+    Calibration, Event, JudgementNote, KeptPlace, MissingTool, PlanSource, RepoMode, RootRef, RootStages,
     SessionStarted, Trouble,
 };
 use crate::hash::Sha;
@@ -301,6 +301,14 @@ impl SessionState {
             }
         }
         stages
+    }
+
+    /// Whether prompts and answers up to `event`, which was folded in last, are of no more use: the talk that it ends
+    /// was the last one that anybody still needs.
+    pub fn releases_texts(&self, event: &Event) -> bool {
+        let over = matches!(event, Event::SessionEnded { .. });
+        let talks = |node: &Node| node.end.is_none() && node.prompt.is_some();
+        event.ends_a_talk() && (over || !self.nodes.values().any(talks))
     }
 
     /// The baseline's readings of one stage.

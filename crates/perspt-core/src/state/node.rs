@@ -141,9 +141,6 @@ pub struct Wait {
     pub count: u32,
     /// What waits.
     pub held: Held,
-    /// Whether another node has published something that overlaps it since.
-    #[serde(default)]
-    pub overtaken: bool,
 }
 
 /// What a node is doing.
@@ -162,11 +159,15 @@ pub enum Work {
         prompt: BlobId,
         /// Its tokens.
         tokens: u64,
+        /// What the prompt shows, and the answer will be written over.
+        over: Branch,
     },
     /// An answer is to be read.
     Parsing {
         /// The answer.
         answer: BlobId,
+        /// What it was written over; the head may have moved since.
+        over: Branch,
     },
     /// The changes are to be laid out.
     LayingOut(Laying),

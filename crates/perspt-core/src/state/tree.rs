@@ -41,8 +41,8 @@ impl SessionState {
             judgement.below.clone_from(&commit.below);
         }
         node.close(NodeEnd::Committed);
-        for other in self.nodes.values_mut() {
-            other.overtaken_by(commit);
+        for other in self.nodes.values_mut().filter(|node| node.end.is_none()) {
+            other.rebase(head);
         }
         self.move_head(head);
         for reading in readings.into_iter().filter(|reading| reading.tree == head.id) {
@@ -54,7 +54,7 @@ impl SessionState {
         self.choose_active();
     }
 
-    pub(super) fn base_moved(&mut self, id: &Option<NodeId>, head: TreeRef, changed: &[RelPath], more: u64) {
+    pub(super) fn base_moved(&mut self, id: &Option<NodeId>, head: TreeRef, changed: &[RelPath]) {
         for (path, before) in changed.iter().zip(std::iter::repeat(self.head)) {
             if let Some(before) = before {
                 self.edited.entry(path.clone()).or_insert(before);
@@ -75,27 +75,18 @@ impl SessionState {
                 }
             }
         }
-        for node in self.nodes.values_mut().filter(|node| Some(&node.spec.id) != id.as_ref()) {
-            node.overtaken_by_user(changed, more);
-        }
+        let open = |node: &&mut Node| node.end.is_none() && Some(&node.spec.id) != id.as_ref();
+        self.nodes.values_mut().filter(open).for_each(|node| node.rebase(head));
         let Some(node) = self.node_mut(id) else { return };
-        let touched = node.is_touched_by(changed, more);
         let laying = node.work.laying();
         node.generation = node.generation.saturating_add(1);
         node.rebuilds = node.rebuilds.saturating_add(1);
-        node.best = None;
-        node.failure = None;
-        node.same_answer = Default::default();
-        node.same_findings = Default::default();
-        node.work = match laying {
-            Some(laying) if !touched => Work::LayingOut(laying),
-            Some(_) | None => Work::Context(Intent::Generate),
-        };
+        node.overtaken();
+        node.work = laying.map_or(Work::Context(Intent::Generate), Work::LayingOut);
     }
 
     /// Takes up what waits, now that more is permitted: a candidate is judged again, and an answer whose commands may
-    /// run is laid out. What another node has overtaken is laid over the new head, or asked for again where the
-    /// two overlap.
+    /// run is laid out. Where the tree has moved since, the candidate is laid over the new one.
     pub(super) fn take_up_waiting(&mut self) {
         let head = self.head;
         for node in self.nodes.values_mut().filter(|node| node.waits()) {
@@ -103,9 +94,7 @@ impl SessionState {
             let missing = |needs: &[Need]| !self.consents.missing(needs).is_empty();
             node.work = match &wait.held {
                 Held::Changes(_) if missing(&wait.needs) => continue,
-                Held::Changes(_) if wait.overtaken => Work::Context(Intent::Generate),
                 Held::Changes(laying) => Work::LayingOut(laying.clone()),
-                Held::Candidate(_) if wait.overtaken => Work::Context(Intent::Generate),
                 Held::Candidate(candidate) if Some(candidate.branch.base) == head => {
                     Work::Verifying(Box::new(Candidate { judgement: None, ..(**candidate).clone() }))
                 }
@@ -178,49 +167,35 @@ impl Work {
 }
 
 impl Node {
-    /// Whether what the user changed has to do with what it writes or was shown.
-    fn is_touched_by(&self, changed: &[RelPath], more: u64) -> bool {
-        let open = self.spec.scope.is_open();
-        // A file that is now a folder, or the other way round, is in the way as much as a changed one.
-        let overlaps = |path: &RelPath, other: &RelPath| path.is_within(other) || other.is_within(path);
-        let declared = self.spec.changes_tests.iter().map(|declared| &declared.path);
-        let own = self.spec.output_files.iter().chain(&self.spec.modifies).chain(declared);
-        let mut concerned = own.chain(&self.reads);
-        open || more > 0 || concerned.any(|file| changed.iter().any(|path| overlaps(path, file)))
-    }
-
-    /// The user changed files, and it was not this node that noticed. What would be laid over them is asked for again.
-    fn overtaken_by_user(&mut self, changed: &[RelPath], more: u64) {
-        let touched = self.is_touched_by(changed, more);
-        match &mut self.work {
-            Work::Waiting(wait) => {
-                let in_diff = |candidate: &Candidate| changed.iter().any(|path| candidate.diff.touches(path));
-                let differs = matches!(&wait.held, Held::Candidate(candidate) if in_diff(candidate));
-                wait.overtaken |= touched || differs;
+    /// The tree has moved under it. A candidate of the old tree is laid out again: laying out finds whether the two
+    /// have changed the same files. A prompt that was made for the old tree is made again.
+    fn rebase(&mut self, head: TreeRef) {
+        let stale = self.best.as_ref().is_some_and(|best| best.branch.base != head);
+        self.work = match std::mem::take(&mut self.work) {
+            Work::Verifying(candidate) | Work::Stable(candidate) if candidate.branch.base != head => {
+                match candidate.branch.changes {
+                    Some(changes) => Work::LayingOut(Laying { changes, commands: vec![] }),
+                    None => Work::Context(Intent::Generate),
+                }
             }
-            Work::LayingOut(_) if touched => {
+            Work::Context(_) | Work::Asking { .. } if stale => {
                 self.failure = None;
-                self.work = Work::Context(Intent::Generate);
+                Work::Context(Intent::Generate)
             }
-            Work::LayingOut(_)
-            | Work::Queued
-            | Work::Context(_)
-            | Work::Asking { .. }
-            | Work::Parsing { .. }
-            | Work::Verifying(_)
-            | Work::Stable(_)
-            | Work::Closed => {}
+            Work::Asking { intent, .. } => Work::Context(intent),
+            other => other,
+        };
+        if stale {
+            self.best = None;
         }
     }
 
-    /// Marks what waits where another node's commit has to do with the same files.
-    fn overtaken_by(&mut self, commit: &Commit) {
-        let Work::Waiting(wait) = &mut self.work else { return };
-        wait.overtaken |= match &wait.held {
-            Held::Changes(_) => true,
-            Held::Candidate(candidate) => {
-                commit.artifacts.iter().any(|change| candidate.diff.touches(&change.path))
-            }
-        };
+    /// Somebody else changed the files that its answer changes: it is asked for again.
+    pub(super) fn overtaken(&mut self) {
+        self.best = None;
+        self.failure = None;
+        self.same_answer = Default::default();
+        self.same_findings = Default::default();
+        self.work = Work::Context(Intent::Generate);
     }
 }

@@ -272,11 +272,11 @@ impl SessionState {
                 branch: start,
                 evidence: node.failure.as_ref().map(|failure| failure.evidence.clone()).unwrap_or_default(),
             }),
-            Work::Asking { intent, prompt, tokens } => {
+            Work::Asking { intent, prompt, tokens, .. } => {
                 Some(self.ask(*intent, node.asker.attempt(*intent), *prompt, *tokens))
             }
-            Work::Parsing { answer } => {
-                Some(Effect::Parse { answer: *answer, expects: Expects::Bundle(start) })
+            Work::Parsing { answer, over } => {
+                Some(Effect::Parse { answer: *answer, expects: Expects::Bundle(*over) })
             }
             Work::LayingOut(Laying { changes, commands }) => {
                 let (changes, commands) = (*changes, commands.clone());

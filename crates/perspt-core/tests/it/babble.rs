@@ -354,7 +354,7 @@ impl Babble<'_> {
     }
 
     pub fn ended(&mut self) -> Ended {
-        match self.0.below(21) {
+        match self.0.below(22) {
             0 => Ended::Snapshotted {
                 tree: self.tree(),
                 files: self.number(),
@@ -399,6 +399,7 @@ impl Babble<'_> {
             16 => self.0.pick(&[Ended::Lost, Ended::Cancelled]),
             17 | 18 => Ended::Judged { judgement: Box::new(self.judgement()) },
             19 => Ended::LayoutRefused { violations: vec![self.text()], runs: vec![run_note()] },
+            20 => Ended::Overtaken { files: self.paths() },
             _ => Ended::Broke { trouble: trouble() },
         }
     }

@@ -1,10 +1,10 @@
 //! Stories of consents: what waits, how it goes on, and what must not happen to it meanwhile.
 
 use perspt_core::consent::{ConsentKind, Declared, Need};
-use perspt_core::effect::{Effect, Intent, Question};
+use perspt_core::effect::{Effect, EffectStage, Intent, Question};
 use perspt_core::event::{
-    Approval, Calibration, Closed, Decision, DiffNote, Ended, EscalateReason, Event, JudgementNote,
-    ParseState, RetryClass, SessionResumed, SessionStarted, Settings, Verdict,
+    Approval, Calibration, Closed, Decision, Ended, EscalateReason, Event, JudgementNote, ParseState,
+    RetryClass, SessionResumed, SessionStarted, Settings, Verdict,
 };
 use perspt_core::outcome::{EndReason, NodeEnd, Outcome};
 use perspt_core::plan::PlanNode;
@@ -144,40 +144,71 @@ fn while_one_node_waits_the_others_go_on() {
     assert!(!world.started_since(length).contains(&"core: ask".to_owned()));
 }
 
+fn lays_out(effect: &Effect) -> bool {
+    matches!(effect, Effect::LayOut { .. })
+}
+
+fn overtaken() -> Ended {
+    Ended::Overtaken { files: vec![path("src/shell.rs")] }
+}
+
 #[test]
-fn what_another_commit_overlaps_is_asked_for_again_without_what_was_released() {
+fn what_somebody_else_has_changed_meanwhile_is_asked_for_again() {
     let mut world = World::lucky();
     free_nodes(&mut world, &["core", "shell"]);
-    world.until_node("core", |effect| matches!(effect, Effect::LayOut { .. }));
-    let diff = DiffNote { modify: vec![path("src/shell.rs")], ..DiffNote::default() };
-    let (tree, changes) = (tree_id("candidate"), blob("changes"));
-    world.ends_with(Ended::LaidOut { tree, changes, diff, runs: vec![] });
     comes_to_need(&mut world, "core", &one_test());
     world.run_once();
     let length = world.log.len();
     resume_with(&mut world, &["tests"]);
+    world.until_node("core", lays_out);
+    world.ends_with(overtaken());
     let (_, flight) = world.running();
     assert!(matches!(
         &flight.effect,
         Effect::Assemble { intent: Intent::Generate, evidence, .. } if evidence.is_empty()
     ));
-    assert_eq!(world.started_since(length), ["core: assemble"]);
+    assert_eq!(world.started_since(length), ["core: lay_out", "core: assemble"]);
 }
 
 #[test]
-fn an_answer_whose_command_waits_does_not_cite_what_was_released_meanwhile() {
+fn an_answer_whose_command_waits_is_not_asked_for_again_because_another_node_landed() {
     let mut world = World::lucky();
     free_nodes(&mut world, &["core", "shell"]);
-    world.until_node("core", |effect| matches!(effect, Effect::Parse { .. }));
-    world.ends_with(parsed(Some(RetryClass::Retarget), &[]));
     world.until_node("core", |effect| matches!(effect, Effect::Parse { .. }));
     world.ends_with(parsed(None, &[need(ConsentKind::Command, "make", Declared::No)]));
     world.run_once();
     assert_eq!(world.state.node_ends(), [NodeEnd::Waiting, NodeEnd::Committed]);
     resume_with(&mut world, &["command:make"]);
     let (_, flight) = world.running();
-    let Effect::Assemble { evidence, .. } = &flight.effect else { panic!("{flight:?}") };
-    assert!(evidence.is_empty(), "the rejected answer was released with the other node's commit");
+    assert!(matches!(&flight.effect, Effect::LayOut { commands, .. } if *commands == ["make"]));
+}
+
+/// A prompt that was made before another node landed shows a tree that is gone; making it again costs no request.
+#[test]
+fn a_prompt_is_made_again_and_a_candidate_laid_out_again_where_another_node_has_landed() {
+    let first_after = |stage: EffectStage| match stage {
+        EffectStage::Ask => "shell: assemble",
+        EffectStage::Parse => "shell: parse",
+        _ => "shell: lay_out",
+    };
+    for at in [EffectStage::Ask, EffectStage::Parse, EffectStage::Measure(StageKind::Test)] {
+        let mut world = World::lucky();
+        free_nodes(&mut world, &["core", "shell"]);
+        comes_to_need(&mut world, "core", &one_test());
+        let (id, _) = world.until_node("shell", |effect| effect.stage() == at);
+        world.record(Event::PauseAsked);
+        world.record(Event::EffectEnded { id, outcome: Ended::Cancelled });
+        record_due(&mut world);
+        resume_with(&mut world, &["tests"]);
+        world.until_node("core", publishes);
+        let length = world.log.len();
+        world.until_node("shell", publishes);
+        let started = world.started_since(length);
+        let of_shell: Vec<&String> = started.iter().filter(|line| line.starts_with("shell")).collect();
+        assert_eq!(of_shell[0], first_after(at));
+        world.run();
+        assert_eq!(ended(&world).1, Outcome::Success);
+    }
 }
 
 fn parsed(retry: Option<RetryClass>, needs: &[Need]) -> Ended {
@@ -305,39 +336,20 @@ fn a_resume_may_bring_someone_to_ask_or_take_them_away() {
     assert_eq!(ended(&world).0, EndReason::Consents);
 }
 
+/// Whether the two overlap is found by laying out.
 #[test]
-fn what_the_user_changes_while_a_candidate_waits_is_not_overwritten() {
-    for (changed, first) in [("src/core.rs", "core: assemble"), ("docs/a.md", "core: lay_out")] {
-        let mut world = World::lucky();
-        free_nodes(&mut world, &["core", "shell"]);
-        comes_to_need(&mut world, "core", &one_test());
-        // Another node comes upon the change.
-        world.until_node("shell", measures(StageKind::Build));
-        world.ends_with(moves(&[changed]));
-        assert!(matches!(
-            work(&world, "core"),
-            Work::Waiting(wait) if wait.overtaken == (changed == "src/core.rs")
-        ));
-        world.run_once();
-        let length = world.log.len();
-        resume_with(&mut world, &["tests"]);
-        world.running();
-        assert_eq!(world.started_since(length)[0], first, "{changed}");
-    }
-}
-
-#[test]
-fn what_the_user_changes_while_the_head_is_measured_is_not_overwritten() {
+fn what_waits_is_laid_over_what_the_user_has_changed() {
     let mut world = World::lucky();
-    world.until_node("core", publishes);
-    world.ends_with(moves(&["README.md"]));
-    assert!(matches!(work(&world, "core"), Work::LayingOut(_)));
-    // The head is measured again before the candidate is laid over it, and that comes upon the next change.
-    let (_, flight) = world.running();
-    assert!(flight.key.node.is_none() && measures(StageKind::Syntax)(&flight.effect));
-    let changed = vec![path("src/core.rs")];
-    world.ends_with(Ended::BaseMoved { head: tree("moved again"), changed, more: 0 });
-    assert_eq!(*work(&world, "core"), Work::Context(Intent::Generate));
+    free_nodes(&mut world, &["core", "shell"]);
+    comes_to_need(&mut world, "core", &one_test());
+    // Another node comes upon the change.
+    world.until_node("shell", measures(StageKind::Build));
+    world.ends_with(moves(&["src/core.rs"]));
+    world.run_once();
+    let length = world.log.len();
+    resume_with(&mut world, &["tests"]);
+    world.running();
+    assert_eq!(world.started_since(length)[0], "core: lay_out");
 }
 
 #[test]
@@ -637,6 +649,8 @@ fn a_waiting_node_that_is_over_its_answers_is_given_up_only_where_a_new_one_is_n
     world.ends_with(moves(&["src/core.rs"]));
     world.run_once();
     resume_with(&mut world, &["tests"]);
+    world.until_node("core", lays_out);
+    world.ends_with(overtaken());
     record_due(&mut world);
     let closed = world.events().find_map(|event| match event {
         Event::NodeClosed { node, end: Closed::Escalated { certificate } } if node.as_str() == "core" => {
@@ -654,7 +668,7 @@ fn a_held_candidate_is_kept_whole() {
     let Work::Waiting(wait) = work(&world, "core") else { panic!() };
     let Held::Candidate(candidate) = &wait.held else { panic!() };
     assert_eq!(candidate.readings.len(), 4);
-    assert_eq!((wait.count, wait.overtaken), (1, false));
+    assert_eq!(wait.count, 1);
     let needs: Vec<&Need> = world.state.waiting_needs().collect();
     assert_eq!(needs, one_test().iter().collect::<Vec<_>>());
 }

@@ -108,6 +108,7 @@ impl Drift {
                 | Ended::Measured { .. }
                 | Ended::LaidOut { .. }
                 | Ended::LayoutRefused { .. }
+                | Ended::Overtaken { .. }
                 | Ended::Judged { .. }
                 | Ended::BundleParsed { .. }
         );

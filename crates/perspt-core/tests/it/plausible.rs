@@ -118,7 +118,7 @@ fn misfortune_without_end_does_not_keep_a_session_from_ending_and_meets_every_ca
     let all = "session_started session_resumed tail_cut bytes_kept effect_started effect_ended node_proposed plan_adopted \
         attempt_judged node_closed pause_asked abort_asked session_ended \
         snapshotted unworkable probed fetched laid_out measured calibrated assembled answered ask_failed \
-        plan_parsed bundle_parsed decided published base_moved lost cancelled broke judged layout_refused \
+        plan_parsed bundle_parsed decided published base_moved lost cancelled broke judged layout_refused overtaken \
         Stable Improved Discarded Waits escalated blocked rejected RetriesExhausted Malformed Repeated RequiresReplan \
         BaseKeptMoving NodesClosed Paused Aborted Internal Usage Provider Budget Degraded Refused Consents \
         success internal-error usage partial failed budget-exhausted degraded refused provider-unusable \

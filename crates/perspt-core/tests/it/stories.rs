@@ -213,7 +213,9 @@ fn a_node_whose_base_moved_gets_no_more_answers_than_any_other() {
     build_fails(&mut world, 1, "a finding");
     world.until_node("core", publishes);
     let changed = vec![path("src/core.rs")];
-    world.ends_with(Ended::BaseMoved { head: tree("moved"), changed, more: 0 });
+    world.ends_with(Ended::BaseMoved { head: tree("moved"), changed: changed.clone(), more: 0 });
+    world.until_node("core", |effect| matches!(effect, Effect::LayOut { .. }));
+    world.ends_with(Ended::Overtaken { files: changed });
     world.run();
     assert_eq!(world.state.nodes[&"core".into()].answers_used(), 2);
     assert_eq!(escalation(&world, "core"), EscalateReason::BaseKeptMoving);

@@ -112,13 +112,13 @@ impl Act for WatchedAct {
         })
     }
 
-    fn recorded(&self, event: &Event) -> Result<Vec<Event>, AgentError> {
+    fn recorded(&self, event: &Event, state: &SessionState) -> Result<Vec<Event>, AgentError> {
         // Nothing follows from most events, and no point is a second one.
-        let follows = event.releases_texts();
+        let follows = event.ends_a_talk();
         if follows {
             self.watch.at(&Point::BeforeTold(event));
         }
-        let facts = self.inner.recorded(event)?;
+        let facts = self.inner.recorded(event, state)?;
         if follows {
             self.watch.at(&Point::AfterTold(event));
         }

@@ -132,6 +132,9 @@ impl World {
             let violations = vec!["a command wrote `src/other.rs`".to_owned()];
             return Ended::LayoutRefused { violations, runs: vec![run_note()] };
         }
+        if self.dice.chance(60) {
+            return Ended::Overtaken { files: vec![path("src/other.rs")] };
+        }
         let tree = TreeId(Sha::of_fields([&base.id.0.0[..], &changes.0.0[..]]));
         let mut diff = DiffNote::default();
         diff.create.extend(node.map(|id| path(&format!("src/{id}.rs"))));

@@ -11,7 +11,6 @@ use perspt_core::event::{
 use perspt_core::ids::{BlobId, EffectId, Millis, NodeId, TreeId};
 use perspt_core::judge::structure_stage;
 use perspt_core::outcome::{EndReason, FinalPass, NodeEnd, Outcome, outcome};
-use perspt_core::path::RelPath;
 use perspt_core::reading::{StageId, StageKind, Status};
 use perspt_core::state::{Held, SessionState, Stop, Work, stage_key};
 
@@ -41,7 +40,7 @@ pub struct Watch {
     failures: BTreeMap<NodeId, u32>,
     waits: BTreeMap<NodeId, u32>,
     free: BTreeSet<NodeId>,
-    edited: BTreeSet<NodeId>,
+    overtaken: BTreeSet<NodeId>,
     seen: BTreeMap<BlobId, (TreeId, StageId, bool)>,
     without_tests: BTreeSet<BlobId>,
     calibrated: BTreeSet<String>,
@@ -119,7 +118,7 @@ impl Watch {
             let Held::Candidate(candidate) = &wait.held else { continue };
             let permitted =
                 wait.count as usize == wait.needs.len() && after.consents.missing(&wait.needs).is_empty();
-            if permitted && !wait.overtaken && Some(candidate.branch.base) == before.head {
+            if permitted && Some(candidate.branch.base) == before.head {
                 self.free.insert(id.clone());
             }
         }
@@ -162,11 +161,11 @@ impl Watch {
             }
             Effect::Assemble { intent, attempt, .. } => {
                 assert_eq!(*attempt, self.tag(&key.node, *intent));
-                self.edited.retain(|id| Some(id) != key.node.as_ref());
+                self.overtaken.retain(|id| Some(id) != key.node.as_ref());
             }
             Effect::LayOut { .. } => {
-                let edited = key.node.as_ref().is_some_and(|id| self.edited.contains(id));
-                assert!(!edited, "an answer is laid over what the user wrote after it was asked for");
+                let overtaken = key.node.as_ref().is_some_and(|id| self.overtaken.contains(id));
+                assert!(!overtaken, "an answer is laid over what somebody wrote after it was asked for");
             }
             Effect::Publish { branch, readings, old_tests, required, .. } => {
                 let node = key.node.as_ref().unwrap();
@@ -251,7 +250,6 @@ impl Watch {
     fn end(&mut self, id: EffectId, outcome: &Ended) {
         assert!(self.ended.insert(id) && self.open.remove(&id), "an effect ended twice");
         let (key, effect) = self.started[&id].clone();
-        let folder = RelPath::parse("src").unwrap();
         match outcome {
             Ended::Answered { .. } => {
                 let Effect::Ask { intent, .. } = effect else { panic!("{effect:?}") };
@@ -296,11 +294,10 @@ impl Watch {
                 let missing = judgement.missing_count;
                 self.judgements.insert(node, Judged { branch, readings, old_tests, stable, missing });
             }
-            Ended::BaseMoved { changed, .. } => {
+            Ended::BaseMoved { .. } => {
                 self.free.clear();
-                let own = |path: &RelPath| path.below(&folder)?.strip_suffix(".rs").map(NodeId::from);
-                self.edited.extend(changed.iter().filter_map(own));
             }
+            Ended::Overtaken { .. } => self.overtaken.extend(key.node),
             Ended::Decided { answer: Decision::Yes, .. } => self.approved = true,
             Ended::Decided { answer: Decision::Correct(_), .. } => {
                 if let Some(node) = key.node {
