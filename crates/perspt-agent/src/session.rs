@@ -76,7 +76,11 @@ async fn drive(
             tasks.spawn(async move { (id, task.await) });
         }
         let wake = session.state.next_wake(now).map(|at| Duration::from_millis(at.since(now)));
-        if running.is_empty() && wake.is_none() && session.state.due(session.clock.now()).is_none() {
+        if running.is_empty() && session.state.due(session.clock.now()).is_some() {
+            // Time went on between the two looks, and a budget has run out.
+            continue;
+        }
+        if running.is_empty() && wake.is_none() {
             return Err(AgentError::Stuck(format!("{:?}", session.state.planning.work)));
         }
         tokio::select! {

@@ -80,6 +80,9 @@ pub struct AgentArgs {
     /// The energy at or below which a node is stable
     #[arg(long, value_name = "V")]
     pub stability_threshold: Option<String>,
+    /// The least that must be proved of every changed file of code: tests, types or build
+    #[arg(long, value_name = "EVIDENCE")]
+    pub require: Option<String>,
     /// The language of a new project; else the task's own words or the plan's files decide
     #[arg(long, value_name = "LANGUAGE")]
     pub lang: Option<String>,

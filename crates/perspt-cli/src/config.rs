@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use etcetera::BaseStrategy;
 use perspt_core::consent::{BadGrant, Grant, GrantedBy};
 use perspt_core::event::Settings;
+use perspt_core::grade::Require;
 use perspt_core::residual::Milli;
 use toml_edit::DocumentMut;
 
@@ -83,6 +84,7 @@ const KEYS: &[(&str, BuiltIn)] = &[
     }),
     ("stability_threshold", |settings| settings.weights.epsilon.to_string()),
     ("allow", |_| String::new()),
+    ("require", |_| String::new()),
     ("output_tokens", |settings| settings.output_tokens.to_string()),
     ("first_byte_ms", |settings| settings.first_byte_ms.to_string()),
     ("idle_ms", |settings| settings.idle_ms.to_string()),
@@ -193,6 +195,13 @@ impl Config {
         settings.backoff_ms = self.number("backoff_ms")?;
         settings.stage_timeout_ms = self.number("stage_timeout_ms")?;
         settings.probe_timeout_ms = self.number("probe_timeout_ms")?;
+        settings.require = match self.text("require").trim() {
+            "" => None,
+            word => {
+                let known = Require::ALL.into_iter().find(|require| require.as_str() == word);
+                Some(known.ok_or_else(|| self.bad("require", "one of tests, types, build"))?)
+            }
+        };
         settings.weights.epsilon = self.milli("stability_threshold", self.text("stability_threshold"))?;
         let weights: Vec<&str> = self.text("energy_weights").split(',').collect();
         let [alpha, beta, gamma] = weights.as_slice() else {

@@ -270,6 +270,14 @@ impl Effect {
         }
     }
 
+    /// Whether it is part of asking somebody, the model or the user; what is measured may go on beside that.
+    pub fn asks(&self) -> bool {
+        matches!(
+            self,
+            Effect::Assemble { .. } | Effect::Ask { .. } | Effect::Parse { .. } | Effect::Question { .. }
+        )
+    }
+
     /// What it may cost at most.
     pub fn reserve(&self) -> Spend {
         match self {

@@ -126,6 +126,12 @@ pub struct ReadingSummary {
     /// Of perspt's own look: whether the tests as they were must be run over the new code.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub old_tests: bool,
+    /// Whether a test that passed on the tree before does not pass now.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub regressed: bool,
+    /// Of perspt's own look: whether nothing that any tool reads was changed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub only_prose: bool,
     /// For a test stage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tests: Option<TestCounts>,
@@ -159,6 +165,8 @@ impl ReadingSummary {
             errors: counted.iter().filter(|residual| residual.severity == Severity::Error).count() as u32,
             tests: reading.tests.as_ref().map(TestCounts::of),
             old_tests: reading.inventory.as_ref().is_some_and(Inventory::asks_old_tests),
+            regressed: reading.regressed,
+            only_prose: reading.only_prose,
             headlines: headlines(counted.iter().copied()),
             fingerprint: fingerprint.finish(),
             blob,

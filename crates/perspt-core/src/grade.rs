@@ -33,6 +33,32 @@ impl Grade {
     }
 }
 
+/// The least that a user wants proved of every file of code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Require {
+    /// Loaded by passing tests.
+    Tests,
+    /// Read by a type checker or a typed compiler.
+    Types,
+    /// Accepted by a compiler, or better.
+    Build,
+}
+
+impl Require {
+    /// All of them.
+    pub const ALL: [Require; 3] = [Require::Tests, Require::Types, Require::Build];
+
+    /// The word of `--require`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Require::Tests => "tests",
+            Require::Types => "types",
+            Require::Build => "build",
+        }
+    }
+}
+
 /// What kind of file a path is, by one closed table: everything that is not listed is code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {

@@ -1,10 +1,11 @@
 //! Evidence: what one stage found on one tree. "Found nothing" and "did not look" are different values.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::grade::Grade;
 use crate::ids::TreeId;
 use crate::inventory::Inventory;
 use crate::path::RelPath;
@@ -110,11 +111,44 @@ pub struct Tests {
     pub unlisted: Vec<String>,
 }
 
+impl Reading {
+    /// A reading that was taken and found nothing yet.
+    pub fn measured(tree: TreeId, stage: StageId, tool: &str) -> Reading {
+        Reading {
+            tree,
+            stage,
+            tool: tool.to_owned(),
+            status: Status::Measured,
+            residuals: Vec::new(),
+            tests: None,
+            inventory: None,
+            looked: BTreeSet::new(),
+            parts: Vec::new(),
+            regressed: false,
+            only_prose: false,
+            notes: Vec::new(),
+        }
+    }
+}
+
 impl Tests {
     /// How many ended this way.
     pub fn count(&self, end: TestEnd) -> u32 {
         self.results.values().filter(|result| result.end == end).count() as u32
     }
+}
+
+/// Lines of a file that a compiler treats in their own way: for another platform, behind a feature.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Part {
+    /// The file.
+    pub file: RelPath,
+    /// Its first and last line.
+    pub lines: (u32, u32),
+    /// What was proved of it at the most.
+    pub grade: Grade,
+    /// Why, in the language's own words: `cfg(windows)`.
+    pub why: String,
 }
 
 /// What one stage found on one tree.
@@ -137,9 +171,18 @@ pub struct Reading {
     /// Of perspt's own look: what the candidate did to tests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inventory: Option<Inventory>,
-    /// Of perspt's own look: changed code that no stage of the node looks at.
+    /// The files of the tree that the tool really read, as far as it tells.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub looked: BTreeSet<RelPath>,
+    /// Changed lines of files that it read, which it did not look at as it does at the rest.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unread: Vec<RelPath>,
+    pub parts: Vec<Part>,
+    /// Whether a test that passed on the tree before does not pass now.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub regressed: bool,
+    /// Of perspt's own look: whether nothing that any tool reads was changed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub only_prose: bool,
     /// What a person should know of this reading and no energy comes from.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,

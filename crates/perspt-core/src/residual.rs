@@ -109,6 +109,10 @@ pub enum Class {
     Stub,
     /// An existing test, or what decides how tests run, was changed and nobody said so.
     UndeclaredChange,
+    /// Less was proved of a file than the user requires.
+    EvidenceTooLow,
+    /// A data file that cannot be read as what it is.
+    InvalidData,
     /// A command of the answer failed.
     CommandFailed,
 }
@@ -148,6 +152,8 @@ impl Class {
             Class::ForbiddenPattern => "forbidden-pattern",
             Class::Stub => "stub",
             Class::UndeclaredChange => "undeclared-change",
+            Class::EvidenceTooLow => "evidence-too-low",
+            Class::InvalidData => "invalid-data",
             Class::CommandFailed => "command-failed",
         }
     }

@@ -1,8 +1,9 @@
 """Lists or runs unittest tests, one JSON line each, into a report outside the tree.
 
-Usage: perspt_unittest.py list|run ROOT REPORT [--path FOLDER ...] [--skip FOLDER ...]
+Usage: perspt_unittest.py list|run ROOT REPORT [--path FOLDER ...] [--skip FOLDER ...] [--only FILE]
 Test ids are those pytest would give: path::Class::method. The last line of a report is {"done": count};
-a report without it is not whole. Everything needed here is imported before the tree can be reached.
+a report without it is not whole. A run also says which files its process has loaded, and with --only it
+runs the tests of that file alone. Everything needed here is imported before the tree can be reached.
 """
 
 import fnmatch
@@ -20,10 +21,10 @@ PATTERNS = ("test*.py", "*_test.py")
 
 def arguments(argv):
     mode, root, report = argv[0], argv[1], argv[2]
-    lists = {"--path": [], "--skip": []}
+    lists = {"--path": [], "--skip": [], "--only": []}
     for flag, value in zip(argv[3::2], argv[4::2]):
         lists[flag].append(value)
-    return mode, root, report, lists["--path"], set(lists["--skip"])
+    return mode, root, report, lists["--path"], set(lists["--skip"]), lists["--only"]
 
 
 def test_files(root, skipped):
@@ -183,7 +184,7 @@ class Result(unittest.TestResult):
 
 
 def main():
-    mode, root, report, paths, skipped = arguments(sys.argv[1:])
+    mode, root, report, paths, skipped, only = arguments(sys.argv[1:])
     sys.path[:1] = paths
     os.environ["PYTHONPATH"] = os.pathsep.join(paths)
     with open(report, "w", encoding="utf-8") as file:
@@ -201,6 +202,10 @@ def main():
                 write({"test": names[id(test)]})
             write({"done": len(tests)})
             return 0
+        if only:
+            begin = os.path.relpath(only[0], root) + "::"
+            tests = [test for test in tests if names[id(test)].startswith(begin)]
+            suite = unittest.TestSuite(tests)
         result = Result(write, names)
         # A suite drops each test when it is over; the list above keeps them, and so their names, alive.
         suite.run(result)
@@ -209,8 +214,20 @@ def main():
         late = [fixture for fixture in result.fixtures if fixture[1] == "failed" and "tearDown" in fixture[0]]
         for description, _, message, trace in late:
             write({"fixture": description, "message": message, "trace": trace})
+        write({"loaded": sorted(loaded())})
         write({"done": len(result.ended)})
         return 0
+
+
+def loaded():
+    """The files of all modules of this process."""
+    found = set()
+    for module in list(sys.modules.values()):
+        try:
+            found.add(os.path.abspath(module.__file__))
+        except Exception:  # not every entry is a module with a file
+            pass
+    return found
 
 
 sys.exit(main())

@@ -87,11 +87,16 @@ pub enum Expect {
     Red,
     /// The reading must report this test, by this last part of its name, as failed.
     TestFails(String),
-    /// At least one of the tests that passed without the plant must no longer pass.
-    SomeTestTurnsRed,
-    /// The same, but no test so much as names the code: where none turns red, the tests that would are still to
-    /// be written.
-    SomeTestTurnsRedIfAnyNamesTheCode,
+}
+
+impl Plant {
+    /// The test that it plants, by its file and its name: that one alone is run.
+    pub fn only(&self) -> Option<(RelPath, String)> {
+        match &self.expect {
+            Expect::TestFails(name) => Some((self.writes.keys().next()?.clone(), name.clone())),
+            Expect::Red => None,
+        }
+    }
 }
 
 impl Expect {
@@ -102,14 +107,6 @@ impl Expect {
             Expect::TestFails(name) => {
                 with.status == Status::Measured
                     && ended(with, TestEnd::Failed).any(|test| ends_with_name(&test.0, name))
-            }
-            Expect::SomeTestTurnsRed | Expect::SomeTestTurnsRedIfAnyNamesTheCode => {
-                let after: BTreeSet<_> = ended(with, TestEnd::Passed).collect();
-                let mut before = ended(without, TestEnd::Passed).peekable();
-                match before.peek() {
-                    Some(_) => with.status == Status::Measured && before.any(|test| !after.contains(test)),
-                    None => new_error(without, with),
-                }
             }
         }
     }
@@ -139,6 +136,16 @@ pub struct ReadContext<'a> {
     pub seen_as: &'a str,
     /// The files of the tree.
     pub files: &'a dyn Files,
+}
+
+/// Which tests a test stage runs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// Test files that the base does not have: they run in a process of their own where a file's tests could reach
+    /// those of another.
+    pub new_tests: BTreeSet<RelPath>,
+    /// Only this test, by its file and its name. All others are announced and not run.
+    pub only: Option<(RelPath, String)>,
 }
 
 /// A candidate beside the tree it is compared with.
@@ -232,15 +239,14 @@ pub trait Plugin: Sync + Send {
     fn read_probe(&self, probe: &Probe, outputs: &[StepOutput]) -> ToolState;
 
     /// The stages of a root on this tree, with the tools that were seen to work. A required stage that
-    /// no tool can run is an `Err`: which tool is missing, why, and what to install. `new_tests` are test files that
-    /// the base does not have: they run in a process of their own where a file's tests could reach those of another.
+    /// no tool can run is an `Err`: which tool is missing, why, and what to install.
     fn stages(
         &self,
         root: &Root,
         files: &dyn Files,
         machine: &Machine,
         tools: &Tools,
-        new_tests: &BTreeSet<RelPath>,
+        selection: &Selection,
     ) -> Vec<Result<Stage, NoTool>>;
 
     /// The tool that files of the project as it was found cannot do without, though its stages can run: tests
@@ -278,8 +284,9 @@ pub trait Plugin: Sync + Send {
     /// What a stage found. Total: any output gives a reading. `outputs` holds the steps that ran.
     fn read(&self, stage: &Stage, outputs: &[StepOutput], context: &ReadContext<'_>) -> Reading;
 
-    /// Breaks that the stage must see on this tree; empty where nothing can be planted yet.
-    fn plants(&self, stage: StageKind, root: &Root, files: &dyn Files) -> Vec<Plant>;
+    /// Breaks that the stage must see on this tree; empty where nothing can be planted yet. `name` is one that nobody
+    /// can know beforehand, a word of letters and digits.
+    fn plants(&self, stage: StageKind, root: &Root, files: &dyn Files, name: &str) -> Vec<Plant>;
 
     /// What perspt's own look at a candidate finds.
     fn structure(&self, pair: &Pair<'_>) -> Structure;

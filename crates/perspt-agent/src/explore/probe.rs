@@ -1,6 +1,6 @@
 //! Which tools work: each is run on a small project of ours. And what has to be fetched.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use perspt_core::path::RelPath;
 use perspt_core::stage::StepEnd;
 use perspt_core::state::SessionState;
 use perspt_core::tree::{EntryKind, Tree};
-use perspt_lang::plugin::{Files, Machine, Plugin, Probe, ToolState, Tools};
+use perspt_lang::plugin::{Files, Machine, Plugin, Probe, Selection, ToolState, Tools};
 use perspt_sandbox::{Cancel, Runner};
 use serde::{Deserialize, Serialize};
 
@@ -87,7 +87,7 @@ impl Actor {
         let reference = RootRef { dir: root.dir.clone(), plugin: root.plugin.clone() };
         let mut stages = Vec::new();
         let mut lacks = Vec::new();
-        for stage in self.stages_of(root, probed, files, &BTreeSet::new()) {
+        for stage in self.stages_of(root, probed, files, &Selection::default()) {
             match stage {
                 Ok(stage) => {
                     stages.push(StageTool { kind: stage.kind, tool: stage.tool, required: stage.required });
@@ -111,12 +111,12 @@ impl Actor {
         root: &perspt_core::stage::Root,
         probed: &Probed,
         files: &dyn Files,
-        new_tests: &BTreeSet<RelPath>,
+        selection: &Selection,
     ) -> Vec<Result<perspt_core::stage::Stage, perspt_lang::plugin::NoTool>> {
         let none = Tools::new();
         let tools = probed.tools.get(&root.plugin.0).unwrap_or(&none);
         match self.plugin(&root.plugin) {
-            Some(plugin) => plugin.stages(root, files, &self.parts.machine, tools, new_tests),
+            Some(plugin) => plugin.stages(root, files, &self.parts.machine, tools, selection),
             None => vec![],
         }
     }

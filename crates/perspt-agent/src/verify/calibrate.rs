@@ -1,8 +1,6 @@
 //! Calibration: a sensor that cannot see a planted error is not a sensor. The plant is a branch of its
 //! own; its readings prove nothing else, and laying out the next branch undoes it.
 
-use std::collections::BTreeSet;
-
 use perspt_core::effect::Branch;
 use perspt_core::event::{Calibration, Ended};
 use perspt_core::hash::{Sha, ShaBuilder};
@@ -11,7 +9,7 @@ use perspt_core::reading::{Reading, StageId};
 use perspt_core::residual::{Class, Residual};
 use perspt_core::state::SessionState;
 use perspt_core::tree::{EntryKind, Tree};
-use perspt_lang::plugin::{Expect, Plant};
+use perspt_lang::plugin::{Expect, Plant, Selection};
 use perspt_sandbox::Cancel;
 
 use super::measure::Laid;
@@ -30,6 +28,13 @@ fn was_ended(reading: &Reading) -> Option<&Residual> {
 fn other_error<'r>(without: &Reading, with: &'r Reading) -> Option<&'r Residual> {
     let known: Vec<Sha> = without.residuals.iter().map(Residual::fingerprint).collect();
     with.residuals.iter().find(|residual| residual.counts() && !known.contains(&residual.fingerprint()))
+}
+
+/// A name that no file of the tree can have been written for.
+fn plant_name(state: &SessionState, tree: &Tree) -> String {
+    let session = state.meta.as_ref().map_or("", |meta| meta.session.as_str());
+    let hash = Sha::of_fields([session.as_bytes(), &tree.id().0.0]).to_string();
+    format!("planted{}", &hash[..12])
 }
 
 impl Actor {
@@ -51,11 +56,13 @@ impl Actor {
             return Ok(Ended::Calibrated { verdict: Calibration::Remembered, runs: vec![] });
         }
         let without: Reading = self.kept("a reading", reading)?;
-        let plants = self.plugin(&stage.plugin).map(|plugin| plugin.plants(stage.kind, &root, &files));
+        let name = plant_name(state, &tree);
+        let plants = self.plugin(&stage.plugin).map(|plugin| plugin.plants(stage.kind, &root, &files, &name));
         let mut seen = Vec::new();
         for plant in plants.iter().flatten() {
             let (planted, sources) = self.planted(&tree, plant);
-            let laid = Laid { tree: &planted, sources: &sources, base: None };
+            let only = plant.only();
+            let laid = Laid { tree: &planted, sources: &sources, base: None, only: only.as_ref() };
             let mut with = self.take(state, &mut bench, laid, stage, &root, cancel).await?;
             if was_ended(&with).is_some_and(|odd| odd.class != Class::Timeout) {
                 with = self.take(state, &mut bench, laid, stage, &root, cancel).await?;
@@ -67,10 +74,6 @@ impl Actor {
             }
             if !plant.expect.is_met(&without, &with) {
                 let verdict = match (&plant.expect, other_error(&without, &with)) {
-                    // The tests run, and do not reach the code: they are no evidence for it.
-                    (Expect::SomeTestTurnsRed | Expect::SomeTestTurnsRedIfAnyNamesTheCode, _) => {
-                        Calibration::Unreached(plant.what.clone())
-                    }
                     // Something else went wrong before the planted test could fail.
                     (Expect::TestFails(_), Some(error)) => {
                         Calibration::Unmeasured(brief(&format!("{} (over {})", error.message, plant.what)))
@@ -102,7 +105,7 @@ impl Actor {
     ) -> Result<Sha, Halt> {
         let probed = self.probed(state)?;
         let root = self.root(&stage.root, &stage.plugin, files);
-        let described = self.stages_of(&root, &probed, files, &BTreeSet::new());
+        let described = self.stages_of(&root, &probed, files, &Selection::default());
         let stages: Vec<_> = described.iter().flatten().filter(|found| found.kind == stage.kind).collect();
         let mut key = ShaBuilder::default();
         key.field(root.dir.as_str().as_bytes());

@@ -5,14 +5,15 @@ use std::collections::BTreeSet;
 use perspt_core::consent::Consents;
 use perspt_core::effect::Branch;
 use perspt_core::energy::{NotProved, StabilityProof, Weights, prove};
-use perspt_core::event::{Approval, Calibration, Ended};
+use perspt_core::event::{Approval, Ended};
+use perspt_core::grade::Require;
 use perspt_core::ids::{BlobId, NodeId};
 use perspt_core::judge::{Case, Declarations, Terms, Undeclared, judge, note};
 use perspt_core::outcome::NodeEnd;
 use perspt_core::path::RelPath;
 use perspt_core::plan::Contract;
 use perspt_core::reading::{Reading, StageId};
-use perspt_core::state::{Node, SessionState, stage_key};
+use perspt_core::state::{Node, SessionState};
 use perspt_lang::plugin::Files;
 
 use crate::AgentError;
@@ -42,7 +43,8 @@ struct Gathered {
     files: BTreeSet<RelPath>,
     changed: BTreeSet<RelPath>,
     brings_tests: bool,
-    unreached: BTreeSet<StageId>,
+    touched: BTreeSet<RelPath>,
+    require: Option<Require>,
     declared: Declarations,
     consents: Consents,
     undeclared: Undeclared,
@@ -68,7 +70,8 @@ impl Gathered {
             files: &self.files,
             changed: &self.changed,
             brings_tests: self.brings_tests,
-            unreached: &self.unreached,
+            touched: &self.touched,
+            require: self.require,
             declared: &self.declared,
             consents: &self.consents,
             undeclared: self.undeclared,
@@ -121,8 +124,9 @@ impl Actor {
             .filter(|change| change.after.is_some())
             .map(|change| change.path)
             .collect();
-        let mut owned: BTreeSet<RelPath> =
+        let touched: BTreeSet<RelPath> =
             self.changes_of(exhibits.branch)?.into_iter().map(|change| change.path).collect();
+        let mut owned = touched.clone();
         match node {
             Some(node) => owned.extend(node.spec.output_files.iter().cloned()),
             None => {
@@ -130,9 +134,6 @@ impl Actor {
                 owned.extend(committed.flat_map(|node| node.spec.output_files.clone()));
             }
         }
-        let unreached = |stage: &&StageId| {
-            matches!(state.calibrated.get(&stage_key(stage)), Some(Calibration::Unreached(_)))
-        };
         let asks = state.meta.as_ref().is_some_and(|meta| meta.approval == Approval::Person);
         let told = asks || node.is_none_or(|node| node.told_undeclared);
         let is_test = |path: &RelPath| {
@@ -151,7 +152,8 @@ impl Actor {
             brings_tests: node.is_some_and(|node| node.spec.output_files.iter().any(is_test)),
             files: owned,
             changed,
-            unreached: exhibits.required.iter().filter(unreached).cloned().collect(),
+            touched,
+            require: state.settings().require.filter(|_| node.is_some()),
             declared: node.map(|node| node.declared.clone()).unwrap_or_default(),
             consents: state.consents.clone(),
             undeclared: ask(told),

@@ -8,12 +8,12 @@ use perspt_core::energy::ReadingSummary;
 use perspt_core::event::{Ended, MissingTool};
 use perspt_core::ids::NodeId;
 use perspt_core::path::RelPath;
-use perspt_core::reading::{Reading, StageId, StageKind, Status};
+use perspt_core::reading::{Reading, StageId, StageKind, Status, TestEnd, TestName, Tests};
 use perspt_core::residual::{Class, Component, Residual};
 use perspt_core::stage::{Profile, Root, Stage, StepOutput};
 use perspt_core::state::SessionState;
 use perspt_core::tree::Tree;
-use perspt_lang::plugin::{Files, Plugin, ReadContext};
+use perspt_lang::plugin::{Files, Plugin, ReadContext, Selection};
 use perspt_sandbox::Cancel;
 use perspt_sandbox::slot::{Drift, leads_back, link_texts};
 
@@ -44,15 +44,22 @@ impl Actor {
         let mut bench = self.bench().await?;
         let sources = self.sources();
         let base = self.tree_of(branch.base)?;
-        let laid = Laid { tree: &tree, sources: &sources, base: Some(&base) };
+        let laid = Laid { tree: &tree, sources: &sources, base: Some(&base), only: None };
         let (mut reading, mut environment) =
             self.take_whole(state, &mut bench, laid, stage, (&root, plugin), cancel).await?;
+        let before = if node.is_some() { self.tests_before(state, stage)? } else { Tests::default() };
+        let end_now = |name: &TestName| reading.tests.as_ref()?.results.get(name).map(|result| result.end);
+        // A tool that was exchanged meanwhile may be why a test has no result now.
+        let lost_a_test = before.results.keys().any(|name| end_now(name).is_none());
+        let regressed = before
+            .results
+            .iter()
+            .any(|(name, was)| was.end == TestEnd::Passed && end_now(name) != Some(TestEnd::Passed));
+        reading.regressed = regressed;
         if let (None, Some(plugin)) = (&environment, plugin) {
             let first = state.found.as_ref().is_some_and(|found| found.base.id == branch.tree);
             environment = match node {
-                Some(_) if self.lost_a_test(state, &reading)? => {
-                    self.changed_tool(state, &mut bench, plugin, cancel).await?
-                }
+                Some(_) if lost_a_test => self.changed_tool(state, &mut bench, plugin, cancel).await?,
                 Some(_) => None,
                 None if first => machine_fault(plugin, &reading, &files)
                     .or_else(|| self.left_out(plugin, &reading, &root, &files)),
@@ -69,12 +76,11 @@ impl Actor {
         Ok(Ended::Measured { reading: ReadingSummary::of(&reading, blob), environment, runs })
     }
 
-    /// Whether a test that ran on the head has no result now. A tool that was exchanged meanwhile may be why.
-    fn lost_a_test(&self, state: &SessionState, reading: &Reading) -> Result<bool, Halt> {
-        let Some(before) = state.baseline_of(&reading.stage).first() else { return Ok(false) };
+    /// The first reading of the head's tests.
+    fn tests_before(&self, state: &SessionState, stage: &StageId) -> Result<Tests, Halt> {
+        let Some(before) = state.baseline_of(stage).first() else { return Ok(Tests::default()) };
         let before: Reading = self.kept("a reading", before.blob)?;
-        let has = |name| reading.tests.as_ref().is_some_and(|tests| tests.results.contains_key(name));
-        Ok(before.tests.iter().flat_map(|tests| tests.results.keys()).any(|name| !has(name)))
+        Ok(before.tests.unwrap_or_default())
     }
 
     /// Runs one stage on a tree and reads it, once more where a working tool was ended by something else. What is
@@ -103,29 +109,22 @@ impl Actor {
         &self,
         state: &SessionState,
         bench: &mut Bench<'_>,
-        Laid { tree, sources, base }: Laid<'_>,
+        Laid { tree, sources, base, only }: Laid<'_>,
         stage: &StageId,
         root: &Root,
         cancel: &Cancel,
     ) -> Result<Reading, Halt> {
         let files = TreeFiles::new(tree.clone(), sources.clone());
         let probed = self.probed(state)?;
-        let new_tests = self.new_tests(stage, tree, base);
+        let selection = Selection { new_tests: self.new_tests(stage, tree, base), only: only.cloned() };
         let described = self
-            .stages_of(root, &probed, &files, &new_tests)
+            .stages_of(root, &probed, &files, &selection)
             .into_iter()
             .find(|found| found.as_ref().map_or_else(|lack| lack.stage, |stage| stage.kind) == stage.kind);
         let plugin = self.plugin(&stage.plugin);
         let unavailable = |tool: &str, why: String| Reading {
-            tree: tree.id(),
-            stage: stage.clone(),
-            tool: tool.to_owned(),
             status: Status::Unavailable(why),
-            residuals: vec![],
-            tests: None,
-            inventory: None,
-            unread: vec![],
-            notes: vec![],
+            ..Reading::measured(tree.id(), stage.clone(), tool)
         };
         let (description, plugin) = match (described, plugin) {
             (Some(Ok(description)), Some(plugin)) => (description, plugin),
@@ -187,12 +186,13 @@ impl Actor {
     }
 }
 
-/// A tree to be measured, where its bytes are, and the tree it came from.
+/// A tree to be measured, where its bytes are, the tree it came from, and the one test that is run where not all are.
 #[derive(Clone, Copy)]
 pub(super) struct Laid<'a> {
     pub tree: &'a Tree,
     pub sources: &'a Sources,
     pub base: Option<&'a Tree>,
+    pub only: Option<&'a (RelPath, String)>,
 }
 
 /// A stage over a tree.

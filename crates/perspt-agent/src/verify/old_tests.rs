@@ -39,7 +39,7 @@ impl Actor {
             candidate.is_whole()?;
             let files = TreeFiles::new(tree.clone(), sources.clone());
             let root = self.root(&stage.root, &stage.plugin, &files);
-            let laid = Laid { tree: &tree, sources: &sources, base: None };
+            let laid = Laid { tree: &tree, sources: &sources, base: None, only: None };
             let (reading, fault) =
                 self.take_whole(state, &mut bench, laid, stage, (&root, Some(plugin)), cancel).await?;
             let more = plugin.concede(&pair, &concessions, &reading);

@@ -8,7 +8,7 @@ use perspt_core::inventory::{Inventory, TestId};
 use perspt_core::judge::structure_stage;
 use perspt_core::outcome::NodeEnd;
 use perspt_core::path::RelPath;
-use perspt_core::reading::{Reading, Status};
+use perspt_core::reading::Reading;
 use perspt_core::residual::{Class, Component, Place, Residual};
 use perspt_core::state::{Node, SessionState};
 use perspt_core::tree::{Change, Tree};
@@ -40,25 +40,34 @@ impl Actor {
             residuals.extend(found.residuals);
             inventory.merge(self.of_the_user(state, *plugin, branch, found.inventory)?);
         }
-        let mut unread = Vec::new();
         if let Some(node) = node {
             residuals.extend(not_made(node, &base, files));
             residuals.extend(forbidden_patterns(node, &changes, files));
-            unread = self.unread(node, &changes);
         }
         base.is_whole()?;
         files.is_whole()?;
+        let only_prose = self.is_only_prose(state, &changes)?;
         Ok(Reading {
-            tree: branch.tree,
-            stage: structure_stage(),
-            tool: SENSOR.to_owned(),
-            status: Status::Measured,
             residuals,
-            tests: None,
             inventory: Some(inventory),
-            unread,
-            notes: vec![],
+            only_prose,
+            ..Reading::measured(branch.tree, structure_stage(), SENSOR)
         })
+    }
+
+    /// Whether nothing was changed that a tool reads: prose, unless a tool has read that very file.
+    fn is_only_prose(&self, state: &SessionState, changes: &[Change]) -> Result<bool, Halt> {
+        let prose = |change: &Change| FileKind::of(&change.path) == FileKind::Prose;
+        if changes.is_empty() || !changes.iter().all(prose) {
+            return Ok(false);
+        }
+        for known in state.baseline.readings.values().flatten() {
+            let reading: Reading = self.kept("a reading", known.blob)?;
+            if changes.iter().any(|change| reading.looked.contains(&change.path)) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Tests and files that the session's own nodes have made are theirs to change: what is left is about those that
@@ -105,18 +114,6 @@ impl Actor {
             };
         }
         Ok(tree)
-    }
-
-    /// Changed code that no stage of the node looks at.
-    fn unread(&self, node: &Node, changes: &[Change]) -> Vec<RelPath> {
-        let looked_at = |path: &RelPath| {
-            node.roots.iter().filter(|root| path.is_within(&root.dir)).any(|root| {
-                self.plugin(&root.plugin)
-                    .is_some_and(|plugin| plugin.is_source(path) || plugin.is_manifest(path))
-            })
-        };
-        let changed = changes.iter().filter(|change| change.after.is_some()).map(|change| &change.path);
-        changed.filter(|path| FileKind::of(path) == FileKind::Code && !looked_at(path)).cloned().collect()
     }
 }
 

@@ -23,6 +23,7 @@ use crate::{out, wire};
 pub fn run(args: &AgentArgs) -> Result<u8, Failure> {
     let mut config = Config::load()?.with_run_args(&args.run);
     config.flag("energy_weights", "--energy-weights", args.energy_weights.clone());
+    config.flag("require", "--require", args.require.clone());
     config.flag("stability_threshold", "--stability-threshold", args.stability_threshold.clone());
     let task = args.task.trim();
     if task.is_empty() {

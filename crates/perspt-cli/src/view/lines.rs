@@ -200,7 +200,6 @@ fn ended(begun: Option<&InFlight>, outcome: &Ended, at: Millis, state: &SessionS
                 Calibration::Remembered => "remembered".to_owned(),
                 Calibration::Blind(plant) => format!("blind plant={}", value(plant)),
                 Calibration::Unmeasured(why) => format!("unmeasured why={}", value(why)),
-                Calibration::Unreached(plant) => format!("unreached plant={}", value(plant)),
             };
             out::line(&format!("CALIBRATE stage={} result={result}", stage.unwrap_or("?")));
         }

@@ -59,6 +59,7 @@ pub fn verdict_field(stage: &StageVerdict, with_root: bool) -> String {
     let counts = if counts.is_empty() { String::new() } else { format!("({})", counts.join(",")) };
     let result = match stage.result {
         StageResult::Pass => "pass".to_owned(),
+        StageResult::NotConcerned => "not-concerned".to_owned(),
         StageResult::Fail(errors) => format!("fail:{errors}"),
         StageResult::NotRun => "not-run".to_owned(),
         StageResult::Unavailable => "unavailable".to_owned(),

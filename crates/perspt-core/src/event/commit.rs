@@ -123,6 +123,8 @@ fn is_zero(count: &u32) -> bool {
 pub enum StageResult {
     /// Measured, nothing counted.
     Pass,
+    /// Measured, and it read nothing of what was changed.
+    NotConcerned,
     /// Measured, this many errors.
     Fail(u32),
     /// An earlier stage failed.

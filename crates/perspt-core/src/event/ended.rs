@@ -397,6 +397,9 @@ pub struct JudgementNote {
     /// Whether nothing but undeclared changes stands against it.
     #[serde(default)]
     pub only_undeclared: bool,
+    /// Whether nothing stands against it but that less was proved than is required.
+    #[serde(default)]
+    pub only_required: bool,
     /// Existing tests that were changed or removed.
     #[serde(default)]
     pub tests_changed: u32,
@@ -414,9 +417,6 @@ pub enum Calibration {
     Remembered,
     /// This plant was not seen, or none could be made.
     Blind(String),
-    /// A planted failing test was seen, and no existing test noticed that the code itself was broken by this
-    /// plant.
-    Unreached(String),
     /// The tool did not come to its end over the plant, for this reason, so nothing was shown.
     Unmeasured(String),
 }

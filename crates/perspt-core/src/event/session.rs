@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::budget::Limits;
 use crate::consent::Grant;
 use crate::energy::Weights;
+use crate::grade::Require;
 use crate::ids::SessionId;
 use crate::path::RelPath;
 use crate::reading::{PluginName, StageId, StageKind};
@@ -40,6 +41,9 @@ pub struct Settings {
     pub stage_timeout_ms: u64,
     /// For one process of a probe.
     pub probe_timeout_ms: u64,
+    /// The least that must be proved of every file of code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub require: Option<Require>,
 }
 
 impl Default for Settings {
@@ -59,6 +63,7 @@ impl Default for Settings {
             total_ms: 900_000,
             stage_timeout_ms: 600_000,
             probe_timeout_ms: 120_000,
+            require: None,
         }
     }
 }

@@ -2,23 +2,24 @@
 //! nothing but this decides what a finding counts and which consents a candidate needs.
 
 mod findings;
+mod grades;
 mod needs;
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
 use crate::consent::{Consents, Declared, Need, TestDeclaration};
 use crate::energy::{Energy, TestCounts, Weights, headlines};
 use crate::event::{JudgementNote, StageResult, StageVerdict};
-use crate::grade::{FileKind, Grade};
+use crate::grade::{FileKind, Grade, Require};
 use crate::hash::{Sha, ShaBuilder};
 use crate::ids::{BlobId, TreeId};
 use crate::inventory::{Inventory, ends_with_name};
 use crate::path::RelPath;
 use crate::plan::Contract;
-use crate::reading::{Reading, StageId, StageKind, Status};
+use crate::reading::{Part, Reading, StageId, StageKind, Status};
 use crate::residual::{Charge, Class, Residual, Severity};
 
 pub use needs::structure_stage;
@@ -45,11 +46,6 @@ impl Case<'_> {
     /// What the candidate did to tests.
     pub fn inventory(&self) -> Inventory {
         self.readings.iter().find_map(|reading| reading.inventory.clone()).unwrap_or_default()
-    }
-
-    /// Changed code that no stage looks at.
-    fn unread(&self) -> BTreeSet<&RelPath> {
-        self.readings.iter().flat_map(|reading| &reading.unread).collect()
     }
 }
 
@@ -97,10 +93,12 @@ pub struct Terms<'a> {
     pub files: &'a BTreeSet<RelPath>,
     /// Files the candidate changed or made.
     pub changed: &'a BTreeSet<RelPath>,
+    /// Those, and the files it removed.
+    pub touched: &'a BTreeSet<RelPath>,
     /// Whether the node is to bring tests: its plan or its answer names a test file.
     pub brings_tests: bool,
-    /// Stages whose tests do not reach the code.
-    pub unreached: &'a BTreeSet<StageId>,
+    /// The least that must be proved of every file of code.
+    pub require: Option<Require>,
     /// What was declared.
     pub declared: &'a Declarations,
     /// What the user permitted.
@@ -141,6 +139,20 @@ pub struct Judgement {
     pub grade: Grade,
     /// What lies below tests, in words.
     pub below: Vec<String>,
+    /// How much was proved of each changed file of code.
+    pub files: Vec<FileGrade>,
+}
+
+/// How much was proved of one file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileGrade {
+    /// The file.
+    pub path: RelPath,
+    /// The grade.
+    pub grade: Grade,
+    /// Lines of it of which less was proved.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Part>,
 }
 
 impl Judgement {
@@ -163,13 +175,16 @@ pub fn judge(case: &Case<'_>, terms: &Terms<'_>) -> Judgement {
     let inventory = case.inventory();
     let mut findings = findings::charged(case, terms);
     let mut needs = tests::charge(case, terms, &inventory, &mut findings);
+    let grades = grades::of(case, terms);
     needs.extend(needs::of(case, terms, &inventory));
+    needs.extend(grades.needs(terms));
+    findings.extend(grades.unmet(case, terms));
     let told = needs::tell(terms, &mut needs);
     findings.extend(told);
     let energy = Energy::of_findings(&findings, case.readings, terms.required, terms.weights);
     let stages = verdicts(case, terms, &findings);
-    let (grade, below) = grade(case, terms);
-    Judgement { tree: case.tree, findings, needs, stages, energy, grade, below }
+    let (grade, below) = (grades.lowest(), grades.below());
+    Judgement { tree: case.tree, findings, needs, stages, energy, grade, below, files: grades.files }
 }
 
 /// What the log carries of a judgement whose whole is in `blob`.
@@ -193,6 +208,8 @@ pub fn note(judgement: &Judgement, case: &Case<'_>, terms: &Terms<'_>, blob: Blo
         missing_count: missing.len() as u32,
         told_undeclared: judgement.counted().any(|residual| residual.class == Class::UndeclaredChange),
         only_undeclared: judgement.counted().all(|residual| residual.class == Class::UndeclaredChange),
+        only_required: !judgement.energy.is_stable(terms.weights)
+            && judgement.counted().all(|residual| residual.class == Class::EvidenceTooLow),
         only_red: !judgement.energy.is_stable(terms.weights) && only_red(),
         tests_changed: case.inventory().changed.len() as u32,
         blob,
@@ -227,6 +244,14 @@ pub fn brief<'a>(needs: impl IntoIterator<Item = &'a Need>, most: usize) -> Vec<
     kept
 }
 
+/// Whether a stage read something that the candidate changed. Data may be read at run time without anybody's telling,
+/// and what was removed is missed where it was.
+fn concerns(reading: &Reading, terms: &Terms<'_>) -> bool {
+    let own = reading.stage.kind == StageKind::Structure;
+    let reads = |path: &RelPath| reading.looked.contains(path) || FileKind::of(path) == FileKind::Data;
+    own || terms.touched.len() > terms.changed.len() || terms.changed.iter().any(reads)
+}
+
 fn verdicts(case: &Case<'_>, terms: &Terms<'_>, findings: &[Finding]) -> Vec<StageVerdict> {
     let verdict = |stage: &StageId| {
         let reading = case.readings.iter().find(|reading| reading.stage == *stage);
@@ -241,6 +266,9 @@ fn verdicts(case: &Case<'_>, terms: &Terms<'_>, findings: &[Finding]) -> Vec<Sta
         let result = match reading.map(|reading| &reading.status) {
             None | Some(Status::NotRun(_)) => StageResult::NotRun,
             Some(Status::Unavailable(_)) => StageResult::Unavailable,
+            Some(Status::Measured) if errors == 0 && !reading.is_some_and(|one| concerns(one, terms)) => {
+                StageResult::NotConcerned
+            }
             Some(Status::Measured) if errors == 0 => StageResult::Pass,
             Some(Status::Measured) => StageResult::Fail(errors),
         };
@@ -253,45 +281,4 @@ fn verdicts(case: &Case<'_>, terms: &Terms<'_>, findings: &[Finding]) -> Vec<Sta
         }
     };
     terms.required.iter().map(verdict).collect()
-}
-
-/// The lowest grade of the candidate's code, and what lies below tests.
-fn grade(case: &Case<'_>, terms: &Terms<'_>) -> (Grade, Vec<String>) {
-    let code: Vec<&RelPath> =
-        terms.changed.iter().filter(|path| FileKind::of(path) == FileKind::Code).collect();
-    if code.is_empty() {
-        return (Grade::Prose, Vec::new());
-    }
-    let unread = case.unread();
-    let mut by_root: BTreeMap<(&RelPath, &str), Grade> = BTreeMap::new();
-    for reading in case.readings.iter().filter(|reading| reading.status == Status::Measured) {
-        let passed = reading.tests.as_ref().is_some_and(|tests| TestCounts::of(tests).passed > 0);
-        let grade = match reading.stage.kind {
-            StageKind::Structure => continue,
-            StageKind::Syntax => Grade::Syntax,
-            StageKind::Build => Grade::Build,
-            StageKind::Test if passed && !terms.unreached.contains(&reading.stage) => Grade::Tests,
-            StageKind::Test => continue,
-        };
-        let best = by_root.entry((&reading.stage.root, reading.stage.plugin.0.as_str())).or_insert(grade);
-        *best = (*best).min(grade);
-    }
-    let mut lowest = by_root.values().copied().max().unwrap_or(Grade::None);
-    let mut below = Vec::new();
-    let files = |paths: &[&RelPath]| paths.iter().map(|path| path.as_str()).collect::<Vec<_>>().join(", ");
-    let (not_read, read): (Vec<&RelPath>, Vec<&RelPath>) =
-        code.into_iter().partition(|path| unread.contains(*path));
-    if !read.is_empty() && lowest > Grade::Tests {
-        let why = match lowest {
-            Grade::Build => "built, and no test runs it",
-            Grade::Syntax => "only its syntax was checked, and no test runs it",
-            Grade::Prose | Grade::Tests | Grade::None => "no tool looked at it",
-        };
-        below.push(format!("{why}: {}", files(&read)));
-    }
-    if !not_read.is_empty() {
-        below.push(format!("no tool looked at it: {}", files(&not_read)));
-        lowest = Grade::None;
-    }
-    (lowest, below)
 }

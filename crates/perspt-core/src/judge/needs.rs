@@ -1,5 +1,4 @@
-//! Which consents a candidate needs because of what it did to tests, to what decides how they run, and to files that
-//! no tool looks at.
+//! Which consents a candidate needs because of what it did to tests and to what decides how they run.
 
 use super::{Case, Finding, Terms, Undeclared};
 use crate::consent::{ConsentKind, Declared, Need};
@@ -41,11 +40,6 @@ pub(super) fn of(case: &Case<'_>, terms: &Terms<'_>, inventory: &Inventory) -> V
             needs.push(need(ConsentKind::Tests, subject, why.to_owned(), terms));
         }
     }
-    let unread = case.readings.iter().flat_map(|reading| &reading.unread);
-    needs.extend(unread.map(|path| {
-        let why = "no tool on this machine looks at it".to_owned();
-        need(ConsentKind::Unmeasured, path.to_string(), why, terms)
-    }));
     needs
 }
 

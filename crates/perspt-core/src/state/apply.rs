@@ -164,7 +164,6 @@ impl SessionState {
         self.fetched = false;
         self.calibrated
             .retain(|_, verdict| matches!(verdict, Calibration::Sees(_) | Calibration::Remembered));
-        self.put_off.clear();
         self.baseline.readings.clear();
         if self.head == self.found.as_ref().map(|found| found.base) {
             self.first_baseline.clear();
@@ -255,7 +254,7 @@ impl SessionState {
             }
             Ended::Calibrated { verdict, .. } => {
                 if let Effect::Calibrate { stage, .. } = &effect {
-                    self.calibrated(&key.node, stage, verdict);
+                    self.calibrated(stage, verdict);
                 }
             }
             Ended::Assembled { prompt, files, tokens, .. } => {
@@ -341,13 +340,14 @@ impl SessionState {
         }
     }
 
-    /// Before there is a plan, a root that cannot be measured is in the way only of nodes that touch it, as one whose
-    /// tools are missing is.
+    /// A root that cannot be measured is in the way only of nodes that touch it, as one whose tools are missing is.
     fn cannot_measure(&mut self, stage: &StageId, missing: &MissingTool) {
         let here = |root: &RootRef| root.dir == stage.root && root.plugin == stage.plugin;
         let others = self.live_roots().any(|root| !here(root));
+        let open = |node: &&Node| node.end.is_none();
+        let concerned = self.nodes.values().filter(open).any(|node| node.roots.iter().any(here));
         let known = self.probed.iter_mut().flatten().find(|stages| here(&stages.root));
-        match known.filter(|_| others && self.nodes.is_empty()) {
+        match known.filter(|_| others && !concerned) {
             Some(stages) => stages.missing.push(missing.clone()),
             None => self.degraded = Some(missing.clone()),
         }
@@ -401,37 +401,33 @@ impl SessionState {
         }
     }
 
-    /// Tests that do not reach the code before anything was done may be what the task is about: they are looked at
-    /// again with the first candidate. Everything else that does not see cannot be used.
-    fn calibrated(&mut self, node: &Option<NodeId>, stage: &StageId, verdict: &Calibration) {
+    /// What does not see cannot be used.
+    fn calibrated(&mut self, stage: &StageId, verdict: &Calibration) {
         let key = stage_key(stage);
-        if let (Calibration::Unreached(_), None) = (verdict, node) {
-            self.put_off.insert(key);
-            return;
-        }
-        if let Calibration::Blind(plant) = verdict {
-            let tool = self.tool_of(stage);
-            self.degraded = Some(MissingTool {
-                why: format!("{tool} stayed green in `{}` over a planted error ({plant})", stage.root),
-                install: match stage.kind {
+        let unseeing = match verdict {
+            Calibration::Sees(_) | Calibration::Remembered => None,
+            Calibration::Blind(plant) => {
+                let tool = self.tool_of(stage);
+                let why = format!("{tool} stayed green in `{}` over a planted error ({plant})", stage.root);
+                let install = match stage.kind {
                     StageKind::Test => {
-                        "the tests must import and call the code of this folder itself, \
-                                        not an installed copy; add one that does"
+                        "the tests must import and call the code of this folder itself, not an installed copy; \
+                         add one that does"
                     }
                     StageKind::Structure | StageKind::Syntax | StageKind::Build => {
                         "the project's own configuration must let its tools see the files of this folder"
                     }
-                }
-                .to_owned(),
-                tool,
-            });
-        }
-        if let Calibration::Unmeasured(why) = verdict {
-            self.degraded = Some(MissingTool {
+                };
+                Some(MissingTool { tool, why, install: install.to_owned() })
+            }
+            Calibration::Unmeasured(why) => Some(MissingTool {
                 tool: self.tool_of(stage),
                 why: why.clone(),
                 install: "make the project's own tests run on this machine, then `perspt resume`".to_owned(),
-            });
+            }),
+        };
+        if let Some(missing) = unseeing {
+            self.cannot_measure(stage, &missing);
         }
         self.calibrated.insert(key, verdict.clone());
     }
@@ -590,7 +586,19 @@ impl SessionState {
                 node.work = Work::Waiting(Box::new(Wait { needs, count, held }));
                 self.rest_active();
             }
+            Verdict::Improved | Verdict::Discarded if judgement.only_required && node.told_required => {
+                let why = judgement.headlines.first().cloned().unwrap_or_default();
+                node.work = Work::Verifying(Box::new(Candidate { judgement: None, ..candidate }));
+                self.degraded = Some(MissingTool {
+                    tool: "the evidence".to_owned(),
+                    why,
+                    install:
+                        "let tests or tools look at it, then `perspt resume`; or run again and require less"
+                            .to_owned(),
+                });
+            }
             Verdict::Improved | Verdict::Discarded => {
+                node.told_required |= judgement.only_required;
                 node.unstable(candidate, &judgement, verdict, reason);
                 self.ask_about_red(id);
             }

@@ -25,6 +25,10 @@ impl SessionState {
         if idle && let Some(trouble) = &self.broke {
             return Some(self.ending(EndReason::Internal, Some(trouble.clone())));
         }
+        if let (PlanWork::Proposed(source), true) = (self.planning.work.clone(), self.stop != Stop::Abort) {
+            // A plan does not wait for what is measured beside it.
+            return Some(self.adoption(source));
+        }
         if !idle || self.stop == Stop::Abort {
             return None;
         }
@@ -33,9 +37,6 @@ impl SessionState {
     }
 
     fn decision(&self) -> Option<Event> {
-        if let PlanWork::Proposed(source) = self.planning.work {
-            return Some(self.adoption(source));
-        }
         if let Some(node) = self.nodes.values().find(|node| node.refused && node.end.is_none()) {
             return Some(Event::NodeClosed { node: node.spec.id.clone(), end: Closed::Rejected });
         }
@@ -72,11 +73,15 @@ impl SessionState {
         if self.stop == Stop::Pause {
             return Some(self.ending(EndReason::Paused, None));
         }
-        let next = self.next_effect();
+        let next = self.next_effects();
         // A request that has to wait is measured by the moment it could begin.
-        if let Some((node, Effect::Ask { estimate, .. })) = &next
-            && let Some(kind) = self.budget_refusal(*estimate, now.max(self.asker_of(node).not_before))
-        {
+        let refused = next.iter().find_map(|(node, effect)| match effect {
+            Effect::Ask { estimate, .. } => {
+                self.budget_refusal(*estimate, now.max(self.asker_of(node).not_before))
+            }
+            _ => None,
+        });
+        if let Some(kind) = refused {
             let trouble = Trouble {
                 what: "the session's budget does not cover the next model call".to_owned(),
                 why: format!("{} would be passed", kind.flag()),
@@ -84,10 +89,10 @@ impl SessionState {
             };
             return Some(self.ending(EndReason::Budget, Some(trouble)));
         }
-        if next.is_none() && self.all_closed() {
+        if next.is_empty() && self.all_closed() {
             return Some(self.ending(EndReason::NodesClosed, None));
         }
-        if next.is_none() && self.planning.work == PlanWork::Done && self.nodes.values().any(Node::waits) {
+        if next.is_empty() && self.planning.work == PlanWork::Done && self.nodes.values().any(Node::waits) {
             return Some(self.ending(EndReason::Consents, Some(self.missing_consents())));
         }
         None

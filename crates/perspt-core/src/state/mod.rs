@@ -195,9 +195,6 @@ pub struct SessionState {
     pub baseline: Baseline,
     /// Tests seen to be flaky, and the two first runs that tell: the session's first baseline.
     pub first_baseline: BTreeMap<String, Vec<BlobId>>,
-    /// Stages that did not see before anything was done, and are looked at again with the first candidate.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub put_off: BTreeSet<String>,
     /// Stages that were shown to see.
     pub calibrated: BTreeMap<String, Calibration>,
     /// The first sensor that cannot be used.

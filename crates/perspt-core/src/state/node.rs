@@ -89,6 +89,11 @@ impl Candidate {
         self.judgement.as_ref().map(|judgement| &judgement.energy)
     }
 
+    /// Whether it changes nothing that any tool reads.
+    pub fn is_only_prose(&self) -> bool {
+        self.readings.iter().any(|reading| reading.only_prose)
+    }
+
     /// The tests that the stage ran must also be run as they were: something existing is not what it was.
     fn wants_old_tests(&self, stage: &StageId) -> bool {
         let asks = self.readings.iter().any(|reading| reading.old_tests);
@@ -254,6 +259,9 @@ pub struct Node {
     /// Whether the model was told of undeclared changes.
     #[serde(default)]
     pub told_undeclared: bool,
+    /// Whether the model was told that less was proved than is required.
+    #[serde(default)]
+    pub told_required: bool,
     /// Whether tests that were red before are a matter of consent now: corrections are used up.
     #[serde(default)]
     pub asks_red: bool,
@@ -286,6 +294,7 @@ impl Node {
             declared,
             was_red: false,
             told_undeclared: false,
+            told_required: false,
             asks_red: false,
             refused: false,
             generation: 0,

@@ -26,9 +26,9 @@ impl SessionState {
         }
         self.parent = commit.id().0;
         let Some(node) = self.nodes.get_mut(&commit.node) else { return };
-        let readings = match &node.work {
-            Work::Stable(candidate) => candidate.readings.clone(),
-            _ => Vec::new(),
+        let (readings, only_prose) = match &node.work {
+            Work::Stable(candidate) => (candidate.readings.clone(), candidate.is_only_prose()),
+            _ => (Vec::new(), false),
         };
         node.merkle = Some(commit.merkle);
         node.best = match std::mem::take(&mut node.work) {
@@ -44,7 +44,12 @@ impl SessionState {
         for other in self.nodes.values_mut().filter(|node| node.end.is_none()) {
             other.rebase(head);
         }
-        self.move_head(head);
+        if only_prose {
+            // What the tools said of the tree before they say of this one.
+            (self.head, self.baseline.tree) = (Some(head), Some(head));
+        } else {
+            self.move_head(head);
+        }
         for reading in readings.into_iter().filter(|reading| reading.tree == head.id) {
             let key = stage_key(&reading.stage);
             self.baseline.judged.insert(key.clone());

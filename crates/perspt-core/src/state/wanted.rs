@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::node::{Candidate, Held, Laying, Node, Wait, Work};
-use super::{PlanWork, SessionState, Stop, Wanted, stage_key};
+use super::{Found, PlanWork, SessionState, Stop, Wanted, stage_key};
 use crate::budget::{BudgetKind, Spend};
 use crate::effect::{Branch, Effect, EffectKey, Expects, Intent, Question};
 use crate::energy::ReadingSummary;
 use crate::event::{Approval, RootRef};
 use crate::hash::Sha;
-use crate::ids::{BlobId, EffectId, Millis, NodeId};
+use crate::ids::{BlobId, EffectId, Millis, NodeId, SessionId};
 use crate::outcome::NodeEnd;
 use crate::reading::{StageId, StageKind, Status};
 
@@ -32,38 +32,73 @@ impl SessionState {
             // A question could wait for ever; it is asked again by a resume.
             return running(|effect| !matches!(effect, Effect::Question { .. }));
         }
+        if self.is_ending() {
+            // Nothing that still runs can change how this ends.
+            return BTreeMap::new();
+        }
         if self.due(now).is_some() {
             return running(|_| true);
         }
-        let mut wanted = BTreeMap::new();
-        let Some((node, effect)) = self.next_effect() else { return wanted };
-        if let Effect::Ask { estimate, .. } = &effect {
-            let not_before = self.asker_of(&node).not_before;
-            let running = self.in_flight.values().any(|flight| flight.effect == effect);
-            if !running && (now < not_before || self.budget_refusal(*estimate, now).is_some()) {
-                return wanted;
-            }
-        }
+        let all = self.next_effects();
+        let wanted: BTreeMap<EffectId, Wanted> = all
+            .into_iter()
+            .filter_map(|(node, effect)| self.wants(&meta.session, node, effect, now))
+            .collect();
+        // What is no longer wanted ends before another of its kind begins.
+        let ending = |asks: bool| {
+            let mut old = self.in_flight.iter().filter(|(id, _)| !wanted.contains_key(id));
+            old.any(|(_, flight)| flight.effect.asks() == asks)
+        };
+        let (asking, measuring) = (ending(true), ending(false));
+        let may_begin = |wanted: &Wanted| {
+            let of_a_node = wanted.key.node.is_some();
+            !(asking && (of_a_node || wanted.effect.asks()))
+                && !(measuring && (of_a_node || !wanted.effect.asks()))
+        };
+        let begun = |id: &EffectId| self.in_flight.contains_key(id);
+        wanted
+            .iter()
+            .filter(|(id, one)| begun(id) || may_begin(one))
+            .map(|(id, one)| (*id, one.clone()))
+            .collect()
+    }
+
+    /// Something was found that ends the session as soon as nothing runs.
+    fn is_ending(&self) -> bool {
+        self.unworkable.is_some() || self.provider.is_some() || self.degraded.is_some() || self.refused
+    }
+
+    /// One of the next effects under its name, unless a request has to wait or the budget does not cover it.
+    fn wants(
+        &self,
+        session: &SessionId,
+        node: Option<NodeId>,
+        effect: Effect,
+        now: Millis,
+    ) -> Option<(EffectId, Wanted)> {
         let generation = self.generation_of(node.as_ref());
         let same = self.in_flight.iter().find(|(_, flight)| {
             flight.effect == effect && flight.key.node == node && flight.key.generation == generation
         });
         if let Some((id, flight)) = same {
-            wanted.insert(*id, Wanted { key: flight.key.clone(), effect });
-            return wanted;
+            return Some((*id, Wanted { key: flight.key.clone(), effect }));
+        }
+        if let Effect::Ask { estimate, .. } = &effect
+            && (now < self.asker_of(&node).not_before || self.budget_refusal(*estimate, now).is_some())
+        {
+            return None;
         }
         let ordinal_key = Self::ordinal_key(node.as_ref(), generation, effect.stage());
         let ordinal = self.ordinals.get(&ordinal_key).copied().unwrap_or(0);
         let key = EffectKey { node, generation, ordinal };
-        wanted.insert(key.id(&meta.session, &effect), Wanted { key, effect });
-        wanted
+        Some((key.id(session, &effect), Wanted { key, effect }))
     }
 
     /// When to look again though nothing happens: the end of a pause before a request.
     pub fn next_wake(&self, now: Millis) -> Option<Millis> {
-        let (node, effect) = self.next_effect()?;
-        let not_before = self.asker_of(&node).not_before;
-        (matches!(effect, Effect::Ask { .. }) && not_before > now).then_some(not_before)
+        let requests =
+            self.next_effects().into_iter().filter(|(_, effect)| matches!(effect, Effect::Ask { .. }));
+        requests.map(|(node, _)| self.asker_of(&node).not_before).filter(|at| *at > now).min()
     }
 
     /// Which budget stands in the way of the next request, if one does.
@@ -76,29 +111,52 @@ impl SessionState {
         node.as_ref().and_then(|id| self.nodes.get(id)).map_or(&self.planning.asker, |node| &node.asker)
     }
 
-    /// The next thing to do, whatever the clock, the budget or the user say.
-    pub(super) fn next_effect(&self) -> Option<(Option<NodeId>, Effect)> {
-        let session = |effect: Effect| Some((None, effect));
-        let Some(found) = &self.found else { return session(Effect::Snapshot) };
-        let is_probed = |root: &RootRef| self.root_stages(root).is_some();
-        if self.probed.is_none() || !self.planned_roots.iter().all(is_probed) {
-            return session(Effect::Probe);
+    /// What is to be done next, whatever the clock, the budget or the user say. The plan is asked for beside what is
+    /// measured of the tree; nodes wait for both.
+    pub(super) fn next_effects(&self) -> Vec<(Option<NodeId>, Effect)> {
+        let (Some(found), Some(head)) = (&self.found, self.head_branch()) else {
+            return vec![(None, Effect::Snapshot)];
+        };
+        if self.probed.is_none() {
+            return vec![(None, Effect::Probe)];
         }
+        let planning = self.planning_effect(&head).map(|effect| (None, effect));
+        planning.into_iter().chain(self.next_of_the_tree(found, &head)).collect()
+    }
+
+    /// What is next of measuring and of the nodes: one after the other, for there is one slot.
+    fn next_of_the_tree(&self, found: &Found, head: &Branch) -> Option<(Option<NodeId>, Effect)> {
+        let session = |effect: Effect| Some((None, effect));
         if !self.fetched {
             return session(Effect::Fetch { tree: found.base });
         }
-        let head = self.head_branch()?;
-        if let Some(effect) = self.baseline_effect(&head) {
+        if let Some(effect) = self.baseline_effect(head) {
             return session(effect);
         }
+        if !self.planned_roots.iter().all(|root| self.root_stages(root).is_some()) {
+            return session(Effect::Probe);
+        }
         if self.planning.work != PlanWork::Done {
-            return self.planning_effect(&head).and_then(session);
+            return None;
         }
-        if let Some(id) = &self.active {
-            let node = self.nodes.get(id)?;
-            return self.node_effect(node, &head).map(|effect| (Some(id.clone()), effect));
+        let Some(id) = &self.active else { return self.last_judgement(head).and_then(session) };
+        let node = self.nodes.get(id)?;
+        if let Some(effect) = self.second_look(node, head) {
+            return session(effect);
         }
-        self.last_judgement(&head).and_then(session)
+        self.node_effect(node, head).map(|effect| (Some(id.clone()), effect))
+    }
+
+    /// Where tests that passed before are red or missing now, the tree before is run once more: a test that wavers
+    /// there too is nobody's fault.
+    fn second_look(&self, node: &Node, head: &Branch) -> Option<Effect> {
+        let Work::Verifying(candidate) = &node.work else { return None };
+        let alone = |reading: &&ReadingSummary| {
+            let [before] = self.baseline_of(&reading.stage) else { return false };
+            reading.regressed && before.tree == head.tree && candidate.branch.base.id == head.tree
+        };
+        let stage = candidate.readings.iter().find(alone)?.stage.clone();
+        Some(Self::measure(head, stage, 2))
     }
 
     /// Judges what only the last look measured.
@@ -171,16 +229,13 @@ impl SessionState {
         if untouched && !existing {
             return None;
         }
-        let runs = if untouched { 2 } else { 1 };
         for root in self.live_roots().filter(|root| self.measures_head_in(root, untouched)) {
             let stages = self.root_stages(root)?;
             for tool in stages.stages.iter().filter(|tool| tool.required) {
                 let stage = root.stage(tool.kind);
                 let taken = self.baseline_of(&stage);
-                let looked = |reading: &ReadingSummary| reading.status == Status::Measured;
-                let again = tool.kind == StageKind::Test && taken.len() < runs && taken.iter().all(looked);
-                if taken.is_empty() || again {
-                    return Some(Self::measure(head, stage, taken.len() as u32 + 1));
+                if taken.is_empty() {
+                    return Some(Self::measure(head, stage, 1));
                 }
                 if tool.kind != StageKind::Test && !taken.iter().all(ReadingSummary::is_green) {
                     break;
@@ -190,7 +245,11 @@ impl SessionState {
         if !untouched {
             return None;
         }
-        for root in self.live_roots() {
+        let concerns = |root: &&RootRef| {
+            let mut open = self.nodes.values().filter(|node| node.end.is_none());
+            self.nodes.is_empty() || open.any(|node| node.roots.contains(root))
+        };
+        for root in self.live_roots().filter(concerns) {
             for tool in self.root_stages(root)?.stages.iter().filter(|tool| tool.required) {
                 let stage = root.stage(tool.kind);
                 let Some(reading) = self.baseline_of(&stage).first() else { continue };
@@ -199,7 +258,7 @@ impl SessionState {
                     _ => reading.is_green(),
                 };
                 let key = stage_key(&stage);
-                if partly_green && !self.calibrated.contains_key(&key) && !self.put_off.contains(&key) {
+                if partly_green && !self.calibrated.contains_key(&key) {
                     return Some(Effect::Calibrate { branch: *head, stage, reading: reading.blob });
                 }
             }
@@ -215,7 +274,8 @@ impl SessionState {
         let found = self.found.as_ref().is_some_and(|found| found.roots.contains(root));
         match active {
             // A root that the plan makes is not there before a node has made it.
-            Some(node) => node.roots.contains(root) && if untouched { found } else { self.is_used(root) },
+            Some(_) if untouched => found,
+            Some(node) => node.roots.contains(root) && self.is_used(root),
             None => (untouched && found) || (committed && self.all_closed() && self.is_used(root)),
         }
     }
@@ -285,7 +345,7 @@ impl SessionState {
             Work::Verifying(candidate) => Some(self.verification(node, candidate)),
             Work::Stable(candidate) => self.calibration_owed(candidate).or_else(|| {
                 let (readings, before, old_tests) = self.evidence_of(node, candidate);
-                let required = self.required_stages(&node.roots);
+                let required = self.required_of(node, candidate);
                 Some(Effect::Publish { branch: candidate.branch, readings, before, old_tests, required })
             }),
         }
@@ -305,14 +365,22 @@ impl SessionState {
             return Effect::RunOldTests { branch: candidate.branch, stage };
         }
         let (readings, before, old_tests) = self.evidence_of(node, candidate);
-        let required = self.required_stages(&node.roots);
+        let required = self.required_of(node, candidate);
         let grants = self.consents.grants.len() as u32;
         Effect::Judge { branch: candidate.branch, readings, before, old_tests, required, grants }
     }
 
+    /// The stages that must look at a candidate: perspt's own alone where no tool reads what it changes.
+    fn required_of(&self, node: &Node, candidate: &Candidate) -> Vec<StageId> {
+        if candidate.is_only_prose() {
+            return vec![crate::judge::structure_stage()];
+        }
+        self.required_stages(&node.roots)
+    }
+
     /// The candidate's readings, those before it, and the tests as they were.
     fn evidence_of(&self, node: &Node, candidate: &Candidate) -> (Vec<BlobId>, Vec<BlobId>, Vec<BlobId>) {
-        let required = self.required_stages(&node.roots);
+        let required = self.required_of(node, candidate);
         let blobs = |readings: &[ReadingSummary]| readings.iter().map(|reading| reading.blob).collect();
         let before = required.iter().flat_map(|stage| self.against(stage)).collect();
         (blobs(&candidate.readings), before, blobs(&candidate.old_tests))
@@ -339,8 +407,9 @@ impl SessionState {
         let Work::Verifying(candidate) = &node.work else { return None };
         let of = |stage: &StageId| candidate.readings.iter().find(|reading| reading.stage == *stage);
         let structure = crate::judge::structure_stage();
-        if of(&structure).is_none() {
-            return Some(structure);
+        let Some(looked) = of(&structure) else { return Some(structure) };
+        if looked.only_prose {
+            return None;
         }
         for root in &node.roots {
             let stages = self.root_stages(root).into_iter().flat_map(|stages| &stages.stages);

@@ -220,6 +220,8 @@ impl Babble<'_> {
             Status::Unavailable(self.text()),
         ];
         ReadingSummary {
+            regressed: false,
+            only_prose: self.0.chance(100),
             tree: self.tree_id(),
             stage: self.stage(),
             tool: self.text(),
@@ -381,10 +383,9 @@ impl Babble<'_> {
                 runs: vec![],
             },
             7 => {
-                let (blind, unreached) =
-                    (Calibration::Blind(self.text()), Calibration::Unreached(self.text()));
+                let blind = Calibration::Blind(self.text());
                 let sees = Calibration::Sees(vec![]);
-                let verdict = self.0.pick(&[Calibration::Remembered, sees, blind, unreached]);
+                let verdict = self.0.pick(&[Calibration::Remembered, sees, blind]);
                 Ended::Calibrated { verdict, runs: vec![] }
             }
             8..=10 => self.asked(),

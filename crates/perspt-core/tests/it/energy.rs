@@ -28,7 +28,10 @@ fn reading(kind: StageKind, residuals: Vec<Residual>) -> Reading {
         residuals,
         tests: None,
         inventory: None,
-        unread: vec![],
+        looked: BTreeSet::from([path("src/lib.rs")]),
+        parts: vec![],
+        regressed: false,
+        only_prose: false,
         notes: vec![],
     }
 }
@@ -69,7 +72,8 @@ fn proof(readings: &[Reading], required: &[StageId], allowed: &[&str]) -> Result
         files: &changed,
         changed: &changed,
         brings_tests: false,
-        unreached: &BTreeSet::new(),
+        touched: &BTreeSet::new(),
+        require: None,
         declared: &declared,
         consents: &consents,
         undeclared: Undeclared::Tell,

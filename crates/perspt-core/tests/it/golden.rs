@@ -180,7 +180,7 @@ fn begins(world: &mut World) {
     let tests =
         |effect: &Effect| matches!(effect, Effect::Calibrate { stage, .. } if stage.kind == StageKind::Test);
     world.until(|flight| tests(&flight.effect));
-    let verdict = Calibration::Unreached("a body replaced by a panic".to_owned());
+    let verdict = Calibration::Sees(vec!["a failing test".to_owned()]);
     world.ends_with(Ended::Calibrated { verdict, runs: vec![run_note()] });
     let mut core = plan_node("core", &[]);
     core.changes_tests.push(declaration("tests/core.rs"));

@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use perspt_core::consent::{ConsentKind, Consents, Declared, Need};
 use perspt_core::energy::Weights;
 use perspt_core::event::{JudgementNote, StageResult};
-use perspt_core::grade::Grade;
+use perspt_core::grade::{Grade, Require};
 use perspt_core::inventory::{ChangedEvidence, ChangedSupport, ChangedTest, Fate, Inventory, TestId};
 use perspt_core::judge::{
     Case, Declarations, Judgement, TEST_UNITS, Terms, Undeclared, judge, note, structure_stage,
 };
 use perspt_core::path::RelPath;
 use perspt_core::plan::{Contract, Criticality, WeightedTest};
-use perspt_core::reading::{Reading, StageId, StageKind, Status, TestEnd, TestName, TestResult, Tests};
+use perspt_core::reading::{Part, Reading, StageId, StageKind, Status, TestEnd, TestName, TestResult, Tests};
 use perspt_core::residual::{Charge, Class, Component, Milli, Residual, Severity};
 
 use crate::support::*;
@@ -25,13 +25,13 @@ struct Trial {
     before: Vec<Reading>,
     old_tests: Vec<Reading>,
     inventory: Inventory,
-    unread: Vec<RelPath>,
     contract: Contract,
     packages: Vec<RelPath>,
     files: BTreeSet<RelPath>,
     changed: BTreeSet<RelPath>,
     brings_tests: bool,
-    unreached: BTreeSet<StageId>,
+    require: Option<Require>,
+    parsed: BTreeSet<RelPath>,
     declared: Declarations,
     consents: Consents,
     undeclared: Undeclared,
@@ -45,18 +45,23 @@ impl Trial {
             before: before.to_vec(),
             old_tests: vec![],
             inventory: Inventory::default(),
-            unread: vec![],
             contract: Contract::default(),
             packages: vec![path("a"), path("b")],
             files: BTreeSet::from([path("a/src/lib.rs")]),
             changed: BTreeSet::from([path("a/src/lib.rs")]),
             brings_tests: false,
-            unreached: BTreeSet::new(),
+            require: None,
+            parsed: BTreeSet::from([path(LIB)]),
             declared: Declarations::default(),
             consents: Consents::default(),
             undeclared: Undeclared::Tell,
             red: Undeclared::Tell,
         }
+    }
+
+    /// Without anything that perspt itself could parse.
+    fn bare(readings: &[Reading]) -> Trial {
+        Trial { parsed: BTreeSet::new(), ..Trial::of(readings, &[]) }
     }
 
     fn allowing(mut self, words: &[&str]) -> Trial {
@@ -83,7 +88,7 @@ impl Trial {
     fn look<T>(&self, with: impl FnOnce(&Judgement, &Case<'_>, &Terms<'_>) -> T) -> T {
         let mut readings = vec![Reading {
             inventory: Some(self.inventory.clone()),
-            unread: self.unread.clone(),
+            looked: self.parsed.clone(),
             stage: structure_stage(),
             ..reading("now", StageKind::Structure, vec![], None)
         }];
@@ -102,7 +107,8 @@ impl Trial {
             files: &self.files,
             changed: &self.changed,
             brings_tests: self.brings_tests,
-            unreached: &self.unreached,
+            touched: &self.changed,
+            require: self.require,
             declared: &self.declared,
             consents: &self.consents,
             undeclared: self.undeclared,
@@ -152,7 +158,10 @@ fn reading(on: &str, kind: StageKind, residuals: Vec<Residual>, tests: Option<Te
         residuals,
         tests,
         inventory: None,
-        unread: vec![],
+        looked: BTreeSet::from([path(LIB)]),
+        parts: vec![],
+        regressed: false,
+        only_prose: false,
         notes: vec![],
     }
 }
@@ -723,10 +732,20 @@ fn an_old_test_that_nothing_explains_is_a_need_of_its_own() {
     assert_eq!(trial.needs().len(), 2);
 }
 
+/// A reading that lists these files.
+fn looking(reading: Reading, files: &[&str]) -> Reading {
+    Reading { looked: files.iter().map(|file| path(file)).collect(), ..reading }
+}
+
+const LIB: &str = "a/src/lib.rs";
+
+fn passing() -> Reading {
+    run("now", &[("t", "a/t.rs", Passed)])
+}
+
 #[test]
 fn code_that_no_tool_reads_needs_a_consent_and_has_no_grade() {
-    let mut trial = Trial::of(&[run("now", &[("t", "a/t.rs", Passed)])], &[]);
-    trial.unread.push(path("tools/run.sh"));
+    let mut trial = Trial::bare(&[looking(passing(), &[LIB])]);
     trial.changed.insert(path("tools/run.sh"));
     let judgement = trial.judged();
     assert_eq!(trial.needs(), [(ConsentKind::Unmeasured, "tools/run.sh".to_owned())]);
@@ -738,45 +757,101 @@ fn code_that_no_tool_reads_needs_a_consent_and_has_no_grade() {
 }
 
 #[test]
-fn a_grade_says_the_best_that_looked_at_the_root() {
-    let parsed = found("now", StageKind::Syntax, Class::SyntaxError, &[]);
-    let built = build("now", &[]);
-    let tested = run("now", &[("t", "a/t.rs", Passed)]);
-    let untested = run("now", &[("t", "a/t.rs", Skipped)]);
-    let grade = |readings: &[Reading]| Trial::of(readings, &[]).judged().grade;
+fn a_grade_says_the_best_of_the_tools_that_read_the_file() {
+    let parsed = looking(found("now", StageKind::Syntax, Class::SyntaxError, &[]), &[LIB]);
+    let built = looking(build("now", &[]), &[LIB]);
+    let tested = looking(passing(), &[LIB]);
+    let untested = looking(run("now", &[("t", "a/t.rs", Skipped)]), &[LIB]);
+    let elsewhere = looking(passing(), &["a/src/other.rs"]);
+    let grade = |readings: &[Reading]| Trial::bare(readings).judged().grade;
     assert_eq!(grade(&[]), Grade::None);
     assert_eq!(grade(std::slice::from_ref(&parsed)), Grade::Syntax);
     assert_eq!(grade(&[parsed.clone(), built.clone()]), Grade::Build);
     assert_eq!(grade(&[parsed.clone(), built.clone(), untested]), Grade::Build);
+    assert_eq!(grade(&[parsed.clone(), elsewhere]), Grade::Syntax);
     assert_eq!(grade(&[parsed.clone(), built.clone(), tested.clone()]), Grade::Tests);
     let mut silent = tested.clone();
     silent.status = Status::NotRun("why".to_owned());
     assert_eq!(grade(&[built.clone(), silent]), Grade::Build);
-
-    let mut unreached = Trial::of(&[built, tested.clone()], &[]);
-    unreached.unreached.insert(stage(StageKind::Test));
-    let judgement = unreached.judged();
-    assert_eq!(judgement.grade, Grade::Build);
-    assert_eq!(judgement.below, ["built, and no test runs it: a/src/lib.rs"]);
-    let below = |readings: &[Reading]| Trial::of(readings, &[]).judged().below;
-    assert_eq!(below(&[parsed])[0], "only its syntax was checked, and no test runs it: a/src/lib.rs");
+    let below = |readings: &[Reading]| Trial::bare(readings).judged().below;
+    assert_eq!(below(&[parsed]), ["syntax only, no test loads it: a/src/lib.rs"]);
+    assert_eq!(below(&[built]), ["built, no test loads it: a/src/lib.rs"]);
     assert!(below(&[tested]).is_empty());
-    assert_eq!(below(&[])[0], "no tool looked at it: a/src/lib.rs");
+    assert_eq!(below(&[]), ["no tool looked at it: a/src/lib.rs"]);
 }
 
 #[test]
-fn the_grade_of_two_roots_is_the_lower_one() {
-    let other = Reading { stage: root("b", "python").stage(StageKind::Syntax), ..build("now", &[]) };
-    let trial = Trial::of(&[run("now", &[("t", "a/t.rs", Passed)]), other], &[]);
-    assert_eq!(trial.judged().grade, Grade::Syntax);
+fn a_commit_has_the_lowest_grade_of_its_files_and_their_parts() {
+    let mut trial = Trial::of(&[looking(passing(), &[LIB]), looking(build("now", &[]), &["b/x.rs"])], &[]);
+    trial.changed.insert(path("b/x.rs"));
+    assert_eq!(trial.judged().grade, Grade::Build);
+    let part = |grade, lines, why: &str| Part { file: path(LIB), lines, grade, why: why.to_owned() };
+    let mut reading = looking(passing(), &[LIB]);
+    reading.parts =
+        vec![part(Grade::Syntax, (10, 14), "cfg(windows)"), part(Grade::Build, (3, 3), "feature x")];
+    let judgement = Trial::bare(&[reading]).judged();
+    assert_eq!(judgement.grade, Grade::Syntax);
+    assert_eq!(
+        judgement.below,
+        [
+            "not compiled here: a/src/lib.rs:10-14, cfg(windows)",
+            "built, no test runs it: a/src/lib.rs:3, feature x"
+        ]
+    );
+    assert_eq!(judgement.files[0].grade, Grade::Tests);
+}
+
+#[test]
+fn a_stage_that_read_nothing_of_what_was_changed_is_not_concerned_unless_it_is_red() {
+    let results = |reading: Reading, changed: &[&str]| {
+        let mut trial = Trial::bare(&[reading]);
+        trial.changed = changed.iter().map(|file| path(file)).collect();
+        trial.judged().stages[1].result
+    };
+    assert_eq!(results(looking(passing(), &[LIB]), &[LIB]), StageResult::Pass);
+    assert_eq!(results(looking(passing(), &["b/x.rs"]), &[LIB]), StageResult::NotConcerned);
+    assert_eq!(
+        results(looking(passing(), &[]), &["data/x.json"]),
+        StageResult::Pass,
+        "it may be read at run time"
+    );
+    let red = run("now", &[("t", "a/t.rs", Failed)]);
+    assert_eq!(results(looking(red, &[]), &[LIB]), StageResult::Fail(1));
+}
+
+#[test]
+fn evidence_below_what_is_required_is_a_finding() {
+    let requires = |require: Require, readings: &[Reading]| {
+        let mut trial = Trial::bare(readings);
+        trial.require = Some(require);
+        trial.judged().counted().map(|residual| residual.class).collect::<Vec<_>>()
+    };
+    let (built, tested) = (looking(build("now", &[]), &[LIB]), looking(passing(), &[LIB]));
+    let unmet = [Class::EvidenceTooLow];
+    for (require, readings, found) in [
+        (Require::Tests, &[built.clone(), tested.clone()][..], &[][..]),
+        (Require::Tests, &[built.clone()], &unmet),
+        (Require::Types, &[built.clone()], &[]),
+        (Require::Types, &[tested.clone()], &unmet),
+        (Require::Build, &[tested], &[]),
+        (Require::Build, &[looking(build("now", &[]), &["b/x.rs"])], &unmet),
+    ] {
+        assert_eq!(requires(require, readings), found, "{require:?}");
+    }
+    let mut trial = Trial::bare(&[built]);
+    trial.require = Some(Require::Tests);
+    assert!(trial.noted().only_required && !is_stable(&trial.judged()));
 }
 
 #[test]
 fn prose_and_data_alone_have_a_grade_of_their_own() {
-    let mut trial = Trial::of(&[], &[]);
+    let mut trial = Trial::bare(&[]);
     trial.changed = BTreeSet::from([path("README.md"), path("docs/a.rst"), path("config.toml")]);
     let judgement = trial.judged();
-    assert_eq!((judgement.grade, judgement.below.len()), (Grade::Prose, 0));
+    assert_eq!(
+        (judgement.grade, judgement.below),
+        (Grade::Prose, vec!["not looked at: config.toml".to_owned()])
+    );
     trial.changed.insert(path("a/src/lib.rs"));
     assert_eq!(trial.judged().grade, Grade::None);
 }

@@ -51,15 +51,15 @@ fn where_all_goes_well_every_node_is_committed_and_the_session_succeeds() {
     let session = [
         "snapshot",
         "probe",
+        // The plan is asked for beside what is measured.
+        "assemble",
         "fetch",
         r#"{"measure":"syntax"}"#,
         r#"{"measure":"build"}"#,
         r#"{"measure":"test"}"#,
-        r#"{"measure":"test"}"#,
         r#"{"calibrate":"syntax"}"#,
         r#"{"calibrate":"build"}"#,
         r#"{"calibrate":"test"}"#,
-        "assemble",
         "ask",
         "parse",
         "question",

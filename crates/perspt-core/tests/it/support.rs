@@ -133,6 +133,8 @@ pub fn plan_node(id: &str, dependencies: &[&str]) -> PlanNode {
 pub fn green(tree: TreeId, stage: &StageId) -> ReadingSummary {
     let tests = TestCounts { passed: 3, failed: 0, skipped: 0 };
     ReadingSummary {
+        regressed: false,
+        only_prose: false,
         tree,
         stage: stage.clone(),
         tool: format!("a {}", stage.kind.as_str()),
@@ -215,6 +217,7 @@ pub fn stirred(errors: u32) -> Energy {
 /// A judgement that found nothing and misses nothing.
 pub fn stable() -> JudgementNote {
     JudgementNote {
+        only_required: false,
         energy: calm(),
         stages: vec![],
         headlines: vec![],

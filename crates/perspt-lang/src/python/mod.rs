@@ -31,7 +31,7 @@ use perspt_core::stage::{Root, Stage, Step, StepEnd, StepOutput};
 
 use crate::plugin::{
     CommandKind, Concessions, Fetch, Files, Machine, NoTool, Pair, Plant, Plugin, Probe, ReadContext,
-    Structure, ToolState, Tools, Was,
+    Selection, Structure, ToolState, Tools, Was,
 };
 use crate::shared::compare::compare;
 use crate::shared::old_tests;
@@ -44,6 +44,7 @@ const NAME: &str = "python";
 
 const SYNTAX_SCRIPT: &str = include_str!("../../assets/perspt_syntax.py");
 const UNITTEST_SCRIPT: &str = include_str!("../../assets/perspt_unittest.py");
+const LOADED_SCRIPT: &str = include_str!("../../assets/perspt_loaded.py");
 
 /// The Python plugin.
 pub(crate) struct Python;
@@ -119,6 +120,13 @@ fn has_error(residuals: &[Residual]) -> bool {
     residuals.iter().any(|residual| residual.severity == Severity::Error)
 }
 
+/// The files in which a runner finds its settings.
+fn settings_files(context: &ReadContext<'_>) -> BTreeSet<RelPath> {
+    let names = ["pyproject.toml", "pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg"];
+    let paths = names.into_iter().filter_map(|name| context.root.dir.join(name).ok());
+    paths.filter(|path| context.files.tree().entries.contains_key(path)).collect()
+}
+
 impl Plugin for Python {
     fn name(&self) -> &'static str {
         NAME
@@ -162,7 +170,11 @@ impl Plugin for Python {
     }
 
     fn assets(&self) -> &'static [(&'static str, &'static str)] {
-        &[("perspt_syntax.py", SYNTAX_SCRIPT), ("perspt_unittest.py", UNITTEST_SCRIPT)]
+        &[
+            ("perspt_syntax.py", SYNTAX_SCRIPT),
+            ("perspt_unittest.py", UNITTEST_SCRIPT),
+            ("perspt_loaded.py", LOADED_SCRIPT),
+        ]
     }
 
     fn probes(&self, machine: &Machine) -> Vec<Probe> {
@@ -179,9 +191,9 @@ impl Plugin for Python {
         files: &dyn Files,
         machine: &Machine,
         tools: &Tools,
-        new_tests: &BTreeSet<RelPath>,
+        selection: &Selection,
     ) -> Vec<Result<Stage, NoTool>> {
-        stages::stages(root, files, (machine, tools), new_tests)
+        stages::stages(root, files, (machine, tools), selection)
     }
 
     fn lack(&self, root: &Root, files: &dyn Files, tools: &Tools) -> Option<NoTool> {
@@ -218,8 +230,8 @@ impl Plugin for Python {
         }
     }
 
-    fn plants(&self, stage: StageKind, root: &Root, files: &dyn Files) -> Vec<Plant> {
-        plants::plants(stage, root, files)
+    fn plants(&self, stage: StageKind, root: &Root, files: &dyn Files, name: &str) -> Vec<Plant> {
+        plants::plants(stage, root, files, name)
     }
 
     fn structure(&self, pair: &Pair<'_>) -> Structure {

@@ -6,29 +6,30 @@ use perspt_core::path::RelPath;
 use perspt_core::reading::StageKind;
 use perspt_core::stage::Root;
 
+use super::roots;
 use super::settings::Settings;
-use super::{is_test_source, roots};
 use crate::plugin::{Expect, Files, Plant};
 use crate::shared::glob;
 use crate::shared::places::is_data_folder;
-use crate::shared::words::names as named_in;
 
 const SYNTAX_ERROR: &str = "\ndef perspt_planted(:\n";
-const BROKEN_MODULE: &str = "raise ImportError(\"perspt plant\")\n";
-const TEST_NAME: &str = "test_perspt_planted";
-const FAILING_TEST: &str = "import unittest\n\n\nclass PersptPlanted(unittest.TestCase):\n    \
-                            def test_perspt_planted(self):\n        self.fail(\"planted by perspt\")\n";
+/// A failing test; both runners see its kind, whatever names of functions and classes pytest is told to look for.
+fn failing(name: &str) -> String {
+    format!(
+        "import unittest\n\n\nclass Perspt{name}(unittest.TestCase):\n    def test_{name}(self):\n        \
+         self.fail(\"planted by perspt\")\n"
+    )
+}
 
 /// The plants of a stage.
-pub(crate) fn plants(stage: StageKind, root: &Root, files: &dyn Files) -> Vec<Plant> {
+pub(crate) fn plants(stage: StageKind, root: &Root, files: &dyn Files, name: &str) -> Vec<Plant> {
     let sources = roots::own_sources(files, root);
     match stage {
         StageKind::Structure | StageKind::Build => Vec::new(),
         StageKind::Syntax => syntax_error(root, files, &sources).into_iter().collect(),
         StageKind::Test => {
             let settings = Settings::of(files, &root.dir);
-            let failing = failing_test(root, files, &sources, &settings).into_iter();
-            failing.chain(broken_modules(files, &sources, &settings)).collect()
+            failing_test(root, files, &sources, &settings, name).into_iter().collect()
         }
     }
 }
@@ -54,14 +55,20 @@ fn only_file(root: &Root, files: &dyn Files, settings: &Settings) -> Option<(Rel
     texts.all(|other| other.is_some()).then_some(first)
 }
 
-/// A failing test beside the first test file and named in its way; both runners see its kind, whatever names
-/// of functions and classes pytest is told to look for.
-fn failing_test(root: &Root, files: &dyn Files, sources: &[RelPath], settings: &Settings) -> Option<Plant> {
+/// A failing test beside the first test file and named in its way.
+fn failing_test(
+    root: &Root,
+    files: &dyn Files,
+    sources: &[RelPath],
+    settings: &Settings,
+    name: &str,
+) -> Option<Plant> {
+    let expect = Expect::TestFails(format!("test_{name}"));
     if let Some((path, text)) = only_file(root, files, settings) {
         return Some(Plant {
             what: format!("a failing test in {path}"),
-            writes: BTreeMap::from([(path, format!("{text}\n\n{FAILING_TEST}"))]),
-            expect: Expect::TestFails(TEST_NAME.to_owned()),
+            writes: BTreeMap::from([(path, format!("{text}\n\n{}", failing(name)))]),
+            expect,
         });
     }
     let is_test = |path: &&RelPath| settings.names_tests(path);
@@ -70,13 +77,12 @@ fn failing_test(root: &Root, files: &dyn Files, sources: &[RelPath], settings: &
     let beside = real.next().or_else(|| sources.iter().find(is_test));
     let folder = beside.and_then(RelPath::parent).unwrap_or_else(|| root.dir.clone());
     let last = beside.is_some_and(|path| path.name().ends_with("_test.py"));
-    let usual = if last { "perspt_planted_test.py" } else { "test_perspt_planted.py" };
-    let name = settings.test_file("perspt_planted").unwrap_or_else(|| usual.to_owned());
-    let path = folder.join(&name).ok()?;
+    let usual = if last { format!("{name}_test.py") } else { format!("test_{name}.py") };
+    let path = folder.join(&settings.test_file(name).unwrap_or(usual)).ok()?;
     Some(Plant {
         what: format!("a failing test in {path}"),
-        writes: BTreeMap::from([(path, FAILING_TEST.to_owned())]),
-        expect: Expect::TestFails(TEST_NAME.to_owned()),
+        writes: BTreeMap::from([(path, failing(name))]),
+        expect,
     })
 }
 
@@ -90,34 +96,4 @@ fn is_data(root: &Root, path: &RelPath, settings: &Settings) -> bool {
             || ["data", "resources"].contains(&part)
     };
     below.split('/').any(skipped)
-}
-
-/// Every module of the root that is no test, broken at import.
-fn broken_modules(files: &dyn Files, sources: &[RelPath], settings: &Settings) -> Option<Plant> {
-    let is_test = |path: &&RelPath| is_test_source(path) || settings.names_tests(path);
-    let modules: Vec<&RelPath> = sources
-        .iter()
-        .filter(|path| !is_test(path) && !["conftest.py", "setup.py"].contains(&path.name()))
-        .collect();
-    let names: Vec<&str> = modules.iter().filter_map(|path| name_of(path)).collect();
-    let mut tests = sources.iter().filter(is_test).filter_map(|path| files.text(path));
-    let named = tests.any(|text| named_in(&text, &names));
-    let writes: BTreeMap<RelPath, String> =
-        modules.iter().map(|path| ((*path).clone(), BROKEN_MODULE.to_owned())).collect();
-    (!writes.is_empty()).then(|| Plant {
-        what: match writes.len() {
-            1 => "one module broken at import".to_owned(),
-            many => format!("{many} modules broken at import"),
-        },
-        writes,
-        expect: if named { Expect::SomeTestTurnsRed } else { Expect::SomeTestTurnsRedIfAnyNamesTheCode },
-    })
-}
-
-/// The name a module is imported by: its file's, or for a package its folder's.
-fn name_of(path: &RelPath) -> Option<&str> {
-    match path.name() {
-        "__init__.py" | "__main__.py" => path.as_str().rsplit('/').nth(1),
-        name => name.strip_suffix(".py"),
-    }
 }

@@ -12,7 +12,7 @@ use perspt_core::stage::{Stage, StepEnd, StepOutput};
 use super::collection::{self, Uncollected};
 use super::junit::{self, Case};
 use super::refusal;
-use super::stages::{COLLECTED, NEW_RESULTS, RESULTS, RUN, RUN_NEW};
+use super::stages::{COLLECTED, LOADED, NEW_LOADED, NEW_RESULTS, RESULTS, RUN, RUN_NEW};
 use crate::plugin::ReadContext;
 use crate::shared::report::{
     self, abnormal_end, did_not_look, first_line, in_tree, measured, place, report_missing, shortened,
@@ -30,6 +30,11 @@ pub(crate) fn read(stage: &Stage, outputs: &[StepOutput], context: &ReadContext<
     }
     let mut run =
         Run { tool: &stage.tool, context, residuals: Vec::new(), tests: Tests::default(), notes: Vec::new() };
+    let mut looked = super::settings_files(context);
+    for (step, results, loaded) in [(RUN, RESULTS, LOADED), (RUN_NEW, NEW_RESULTS, NEW_LOADED)] {
+        let Some(output) = report::of(outputs, step) else { continue };
+        looked.extend(loaded_by_passing(output, results, loaded, context));
+    }
     match report::of(outputs, "collect") {
         None => run.residuals.extend(outputs.iter().map(|output| unexplained(output, &stage.tool))),
         Some(collect) => {
@@ -41,8 +46,22 @@ pub(crate) fn read(stage: &Stage, outputs: &[StepOutput], context: &ReadContext<
         }
     }
     let mut reading = measured(stage, context, run.residuals, Some(run.tests));
-    reading.notes = run.notes;
+    (reading.notes, reading.looked) = (run.notes, looked);
     reading
+}
+
+/// The files of the tree that a run loaded in which a test passed.
+fn loaded_by_passing(
+    output: &StepOutput,
+    results: &str,
+    loaded: &str,
+    context: &ReadContext<'_>,
+) -> Vec<RelPath> {
+    let cases = output.reports.get(results).and_then(|bytes| junit::parse(&report::text(bytes)));
+    let passed = cases.iter().flatten().any(|case| case.end == TestEnd::Passed);
+    let text =
+        output.reports.get(loaded).filter(|_| passed).map(|bytes| report::text(bytes)).unwrap_or_default();
+    text.lines().filter_map(|path| in_tree(context, path)).collect()
 }
 
 struct Run<'a> {

@@ -1,7 +1,5 @@
 //! What Python is asked to do: compile every file in memory, then list and run the tests.
 
-use std::collections::BTreeSet;
-
 use perspt_core::path::RelPath;
 use perspt_core::reading::StageKind;
 use perspt_core::stage::{Profile, Root, Stage, Step};
@@ -9,7 +7,7 @@ use perspt_core::stage::{Profile, Root, Stage, Step};
 use super::layout::PYTHON as SYNTAX;
 use super::settings::Settings;
 use super::{probe, roots};
-use crate::plugin::{Files, Machine, NoTool, ToolState, Tools};
+use crate::plugin::{Files, Machine, NoTool, Selection, ToolState, Tools};
 use crate::shared::step::{in_tree, step, with_env};
 use crate::syntax::parse;
 
@@ -22,6 +20,8 @@ pub(crate) const UNITTEST: &str = "unittest";
 pub(crate) const COLLECTED: &str = "{tmp}/perspt-collected.xml";
 pub(crate) const RESULTS: &str = "{tmp}/perspt-results.xml";
 pub(crate) const NEW_RESULTS: &str = "{tmp}/perspt-new-results.xml";
+pub(crate) const LOADED: &str = "{tmp}/perspt-loaded";
+pub(crate) const NEW_LOADED: &str = "{tmp}/perspt-new-loaded";
 pub(crate) const LISTED: &str = "{tmp}/perspt-listed.jsonl";
 pub(crate) const RAN: &str = "{tmp}/perspt-ran.jsonl";
 
@@ -40,7 +40,7 @@ pub(crate) fn stages(
     root: &Root,
     files: &dyn Files,
     (machine, tools): (&Machine, &Tools),
-    new_tests: &BTreeSet<RelPath>,
+    selection: &Selection,
 ) -> Vec<Result<Stage, NoTool>> {
     let made = |kind: StageKind, tool: &str, steps: Vec<Step>| Stage {
         kind,
@@ -52,8 +52,8 @@ pub(crate) fn stages(
     let syntax = works(StageKind::Syntax, PYTHON, tools)
         .map(|()| made(StageKind::Syntax, "python compile", vec![compile(python, root, files)]));
     let test = runner(tools).map(|runner| match runner {
-        Runner::Pytest => made(StageKind::Test, PYTEST, pytest(python, root, files, new_tests)),
-        Runner::Unittest => made(StageKind::Test, UNITTEST, unittest(python, root, files)),
+        Runner::Pytest => made(StageKind::Test, PYTEST, pytest(python, root, files, selection)),
+        Runner::Unittest => made(StageKind::Test, UNITTEST, unittest(python, root, files, selection)),
     });
     vec![syntax, test]
 }
@@ -141,12 +141,12 @@ fn runs_code(step: Step) -> Step {
 /// `--verbosity` and `--maxfail` override what a project's own options say: the listing's form depends on the
 /// first, and a run that stops early reports fewer tests than it announced. New test files run in a process of their
 /// own, so that they cannot help the old ones.
-fn pytest(python: &str, root: &Root, files: &dyn Files, new_tests: &BTreeSet<RelPath>) -> Vec<Step> {
+fn pytest(python: &str, root: &Root, files: &dyn Files, selection: &Selection) -> Vec<Step> {
     let import_roots: Vec<String> = roots::import_roots(files, root).iter().map(in_tree).collect();
     let rootdir = format!("--rootdir={}", in_tree(&root.dir));
     let ignored: Vec<String> =
         roots::inside(files, root).iter().map(|dir| format!("--ignore={}", in_tree(dir))).collect();
-    let made = |name: &str, report: &str, extra: &[&str]| {
+    let made = |name: &str, (report, loaded): (&str, &str), extra: &[&str]| {
         let junit = format!("--junitxml={report}");
         let mut argv = vec![python, "-m", "pytest"];
         argv.extend(extra);
@@ -155,41 +155,49 @@ fn pytest(python: &str, root: &Root, files: &dyn Files, new_tests: &BTreeSet<Rel
             "--color=no",
             "-p",
             "no:cacheprovider",
+            "-p",
+            "perspt_loaded",
             "--continue-on-collection-errors",
         ]);
         argv.extend(["--maxfail=0", "-o", "junit_family=xunit1", "--junit-prefix=", &rootdir, &junit]);
         argv.extend(ignored.iter().map(String::as_str));
         let mut step = runs_code(step(name, &argv, &root.dir));
-        step.env.insert("PYTHONPATH".to_owned(), import_roots.join(":"));
-        step.reports = vec![report.to_owned()];
+        step.env.insert("PYTHONPATH".to_owned(), format!("{}:{{assets}}", import_roots.join(":")));
+        step.env.insert("PERSPT_LOADED".to_owned(), loaded.to_owned());
+        step.reports = vec![report.to_owned(), loaded.to_owned()];
         step
     };
-    let collect = made("collect", COLLECTED, &["--collect-only"]);
+    let collect = made("collect", (COLLECTED, LOADED), &["--collect-only"]);
+    if let Some((path, _)) = &selection.only {
+        return vec![collect, made(RUN, (RESULTS, LOADED), &[&in_tree(path)])];
+    }
     let settings = Settings::of(files, &root.dir);
     let tests: Vec<RelPath> =
         roots::own_sources(files, root).into_iter().filter(|path| settings.names_tests(path)).collect();
-    let (new, old): (Vec<&RelPath>, Vec<&RelPath>) = tests.iter().partition(|path| new_tests.contains(path));
+    let (new, old): (Vec<&RelPath>, Vec<&RelPath>) =
+        tests.iter().partition(|path| selection.new_tests.contains(path));
     if new.is_empty() || old.is_empty() {
-        return vec![collect, made(RUN, RESULTS, &[])];
+        return vec![collect, made(RUN, (RESULTS, LOADED), &[])];
     }
     let new: Vec<String> = new.into_iter().map(in_tree).collect();
     let without: Vec<String> = new.iter().map(|path| format!("--ignore={path}")).collect();
     let without: Vec<&str> = without.iter().map(String::as_str).collect();
     let new: Vec<&str> = new.iter().map(String::as_str).collect();
-    vec![collect, made(RUN, RESULTS, &without), made(RUN_NEW, NEW_RESULTS, &new)]
+    vec![collect, made(RUN, (RESULTS, LOADED), &without), made(RUN_NEW, (NEW_RESULTS, NEW_LOADED), &new)]
 }
 
 /// The runner sets the import roots itself, after it has imported what it needs.
-fn unittest(python: &str, root: &Root, files: &dyn Files) -> Vec<Step> {
+fn unittest(python: &str, root: &Root, files: &dyn Files, selection: &Selection) -> Vec<Step> {
     let dir = in_tree(&root.dir);
     let flagged = |flag: &str, dirs: Vec<RelPath>| -> Vec<String> {
         dirs.iter().flat_map(|dir| [flag.to_owned(), in_tree(dir)]).collect()
     };
     let paths = flagged("--path", roots::import_roots(files, root));
     let skipped = flagged("--skip", roots::inside(files, root));
+    let only = flagged("--only", selection.only.iter().map(|(path, _)| path.clone()).collect());
     let made = |name: &str, report: &str| {
         let mut argv = vec![python, "-B", "{assets}/perspt_unittest.py", name, &dir, report];
-        argv.extend(paths.iter().chain(&skipped).map(String::as_str));
+        argv.extend(paths.iter().chain(&skipped).chain(&only).map(String::as_str));
         let mut step = runs_code(step(name, &argv, &root.dir));
         step.reports = vec![report.to_owned()];
         step

@@ -88,18 +88,19 @@ pub(crate) fn read(stage: &Stage, outputs: &[StepOutput], context: &ReadContext<
     if let Some(reading) = did_not_look(stage, outputs, context) {
         return reading;
     }
-    let mut residuals = Vec::new();
+    let (mut residuals, mut looked) = (Vec::new(), BTreeSet::new());
     for output in outputs {
+        let report = parse(&report::text(&output.stdout));
+        looked.extend(report.files.iter().filter_map(|checked| in_tree(context, &checked.file)));
         residuals.extend(match abnormal_end(output, &stage.tool) {
             Some(residual) => vec![residual],
-            None => step(output, stage, context),
+            None => step(output, &report, stage, context),
         });
     }
-    measured(stage, context, residuals, None)
+    Reading { looked, ..measured(stage, context, residuals, None) }
 }
 
-fn step(output: &StepOutput, stage: &Stage, context: &ReadContext<'_>) -> Vec<Residual> {
-    let report = parse(&report::text(&output.stdout));
+fn step(output: &StepOutput, report: &Report, stage: &Stage, context: &ReadContext<'_>) -> Vec<Residual> {
     let mut residuals: Vec<Residual> =
         report.files.iter().flat_map(|checked| findings(checked, &stage.tool, context)).collect();
     if !output.end.is_success() {
@@ -108,7 +109,7 @@ fn step(output: &StepOutput, stage: &Stage, context: &ReadContext<'_>) -> Vec<Re
         let message = "not every file was reported".to_owned();
         residuals.push(report_missing(output, &stage.tool, message));
     } else {
-        residuals.extend(unmeasured(&report, stage, context));
+        residuals.extend(unmeasured(report, stage, context));
     }
     residuals
 }

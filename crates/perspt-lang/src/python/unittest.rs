@@ -37,6 +37,9 @@ enum Line {
         message: String,
         trace: String,
     },
+    Loaded {
+        loaded: Vec<String>,
+    },
     End {
         done: usize,
     },
@@ -61,6 +64,8 @@ pub(crate) struct Report {
     pub announced: Vec<String>,
     /// End, message and traceback by name; a failure wins.
     pub results: BTreeMap<String, (TestEnd, String, String)>,
+    /// Files that the process has loaded.
+    pub loaded: Vec<String>,
     errors: Vec<LoadError>,
     fixtures: Vec<(String, String, String)>,
     done: Option<usize>,
@@ -87,6 +92,7 @@ pub(crate) fn parse(text: &str) -> Report {
             Ok(Line::Announced { test }) => report.announced.push(test),
             Ok(Line::Error { error }) => report.errors.push(error),
             Ok(Line::Fixture { fixture, message, trace }) => report.fixtures.push((fixture, message, trace)),
+            Ok(Line::Loaded { loaded }) => report.loaded = loaded,
             Ok(Line::End { done }) => report.done = Some(done),
             Err(_) => {}
         }
@@ -102,6 +108,7 @@ pub(crate) fn read(stage: &Stage, outputs: &[StepOutput], context: &ReadContext<
     let tool = &stage.tool;
     let mut residuals = unseen(tool, context);
     let mut tests = Tests::default();
+    let mut looked = super::settings_files(context);
     match report::of(outputs, "list") {
         None => residuals.extend(outputs.iter().map(|output| unexplained(output, tool))),
         Some(list) => {
@@ -109,6 +116,9 @@ pub(crate) fn read(stage: &Stage, outputs: &[StepOutput], context: &ReadContext<
             residuals.extend(listed.errors.iter().map(|error| not_loaded(error, tool, context)));
             if let Some(run) = report::of(outputs, "run") {
                 let ran = whole(run, RAN, tool, &mut residuals);
+                if ran.results.values().any(|(end, ..)| *end == TestEnd::Passed) {
+                    looked.extend(ran.loaded.iter().filter_map(|path| in_tree(context, path)));
+                }
                 for name in &listed.announced {
                     result(name, &ran, tool, context, &mut residuals, &mut tests);
                 }
@@ -122,7 +132,7 @@ pub(crate) fn read(stage: &Stage, outputs: &[StepOutput], context: &ReadContext<
             }
         }
     }
-    measured(stage, context, residuals, Some(tests))
+    Reading { looked, ..measured(stage, context, residuals, Some(tests)) }
 }
 
 /// A step's report; what keeps it from being whole becomes residuals.

@@ -123,27 +123,40 @@ pub(crate) fn file_of(files: &dyn Files, target: &RelPath, name: &str) -> Option
 
 /// Whether a source file is a module that exists only under `cfg(test)`, by the declarations above it.
 fn is_test_module(files: &dyn Files, path: &RelPath, depth: usize) -> bool {
-    let Some(folder) = path.parent() else { return false };
+    if depth == 0 {
+        return false;
+    }
+    declarations(files, path)
+        .into_iter()
+        .any(|(parent, guarded)| guarded || is_test_module(files, &parent, depth - 1))
+}
+
+/// Whether some file at its place declares a source file as a module.
+pub(crate) fn is_declared(files: &dyn Files, path: &RelPath) -> bool {
+    !declarations(files, path).is_empty()
+}
+
+/// The files that declare a source file as a module, and whether only under `cfg(test)`.
+fn declarations(files: &dyn Files, path: &RelPath) -> Vec<(RelPath, bool)> {
+    let Some(folder) = path.parent() else { return Vec::new() };
     let stem = path.name().trim_end_matches(".rs");
     let (name, dir) = match stem {
         "mod" => (folder.name().to_owned(), folder.parent()),
-        "lib" | "main" => return false,
+        "lib" | "main" => return Vec::new(),
         stem => (stem.to_owned(), Some(folder)),
     };
-    let Some(dir) = dir.filter(|_| depth > 0) else { return false };
+    let Some(dir) = dir else { return Vec::new() };
     let inside = ["lib.rs", "main.rs", "mod.rs"].map(|name| dir.join(name).ok());
     let beside = RelPath::parse(&format!("{}.rs", dir.as_str())).ok();
-    inside.into_iter().chain([beside]).flatten().filter(|parent| parent != path).any(|parent| {
-        let Some(text) = files.text(&parent).filter(|text| text.contains(&name)) else { return false };
-        let source = parse(&RUST, &text);
-        let declared: BTreeMap<&str, bool> =
-            source.declares.iter().map(|(name, guarded)| (name.as_str(), *guarded)).collect();
-        match declared.get(name.as_str()) {
-            Some(true) => true,
-            Some(false) => source.guarded || is_test_module(files, &parent, depth - 1),
-            None => false,
-        }
-    })
+    let parents = inside.into_iter().chain([beside]).flatten().filter(|parent| parent != path);
+    parents
+        .filter_map(|parent| {
+            let text = files.text(&parent).filter(|text| text.contains(&name))?;
+            let source = parse(&RUST, &text);
+            let guarded = source.declares.iter().find(|(declared, _)| *declared == name)?.1;
+            Some((parent, guarded || source.guarded))
+        })
+        .collect()
 }
 
 /// The names that a `use` binds, each with its whole path.

@@ -192,6 +192,12 @@ impl Artifact {
         Some(format!("{folder}/{stem}.d"))
     }
 
+    /// Whether others link it.
+    pub fn is_library(&self) -> bool {
+        let kinds = ["lib", "rlib", "dylib", "cdylib", "staticlib", "proc-macro"];
+        self.target.kind.iter().any(|kind| kinds.contains(&kind.as_str()))
+    }
+
     /// Whether it was built from a package of the tree.
     pub fn package(&self, context: &ReadContext<'_>) -> Option<RelPath> {
         in_tree(context, &self.manifest_path)?.parent()

@@ -9,6 +9,7 @@ mod failure;
 mod fetch;
 mod layout;
 mod libtest;
+mod looked;
 mod manifest;
 mod messages;
 mod plants;
@@ -28,7 +29,7 @@ use perspt_core::stage::{Root, Stage, Step, StepEnd, StepOutput};
 
 use crate::plugin::{
     CommandKind, Concessions, Fetch, Files, Machine, NoTool, Pair, Plant, Plugin, Probe, ReadContext,
-    Structure, ToolState, Tools, Was,
+    Selection, Structure, ToolState, Tools, Was,
 };
 use crate::shared::compare::compare;
 use crate::shared::old_tests;
@@ -134,9 +135,9 @@ impl Plugin for Rust {
         files: &dyn Files,
         _machine: &Machine,
         tools: &Tools,
-        _new_tests: &BTreeSet<RelPath>,
+        selection: &Selection,
     ) -> Vec<Result<Stage, NoTool>> {
-        stages::stages(root, files, tools)
+        stages::stages(root, files, tools, selection)
     }
 
     fn goes_on(&self, _stage: &Stage, output: &StepOutput) -> bool {
@@ -157,7 +158,8 @@ impl Plugin for Rust {
     }
 
     fn late_reports(&self, stage: &Stage, output: &StepOutput) -> Vec<String> {
-        if stage.kind != StageKind::Build {
+        if !matches!((stage.kind, output.step.as_str()), (StageKind::Build, _) | (StageKind::Test, "compile"))
+        {
             return Vec::new();
         }
         messages::Artifact::all_of(output).iter().filter_map(messages::Artifact::dep_info).collect()
@@ -172,8 +174,8 @@ impl Plugin for Rust {
         }
     }
 
-    fn plants(&self, stage: StageKind, root: &Root, files: &dyn Files) -> Vec<Plant> {
-        plants::plants(stage, root, files)
+    fn plants(&self, stage: StageKind, root: &Root, files: &dyn Files, name: &str) -> Vec<Plant> {
+        plants::plants(stage, root, files, name)
     }
 
     fn structure(&self, pair: &Pair<'_>) -> Structure {

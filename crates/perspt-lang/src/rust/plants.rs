@@ -10,18 +10,13 @@ use super::manifest;
 use crate::plugin::{Expect, Files, Plant};
 
 const TYPE_ERROR: &str = "\nconst PERSPT_PLANT: u32 = \"not a number\";\n";
-const COMPILE_ERROR: &str = "\ncompile_error!(\"perspt plant\");\n";
-const TEST_NAME: &str = "perspt_planted_failure";
 
 /// The plants of a stage; empty where no package has a source yet.
-pub(crate) fn plants(stage: StageKind, root: &Root, files: &dyn Files) -> Vec<Plant> {
+pub(crate) fn plants(stage: StageKind, root: &Root, files: &dyn Files, name: &str) -> Vec<Plant> {
     let plants = match stage {
         StageKind::Structure | StageKind::Syntax => Vec::new(),
         StageKind::Build => vec![everywhere(root, files, TYPE_ERROR, "a type error", Expect::Red)],
-        StageKind::Test => vec![
-            failing_test(root, files),
-            everywhere(root, files, COMPILE_ERROR, "every crate broken", Expect::SomeTestTurnsRed),
-        ],
+        StageKind::Test => vec![failing_test(root, files, name)],
     };
     plants.into_iter().flatten().collect()
 }
@@ -43,21 +38,21 @@ fn everywhere(root: &Root, files: &dyn Files, text: &str, what: &str, expect: Ex
 
 /// A test that fails: a file of its own below `tests/`, or at the end of a root source where the package
 /// does not look for such files.
-fn failing_test(root: &Root, files: &dyn Files) -> Option<Plant> {
+fn failing_test(root: &Root, files: &dyn Files, name: &str) -> Option<Plant> {
     root.packages.iter().find_map(|package| {
         let manifest = manifest::of(files, package)?;
         let source = manifest::root_sources(files, package, &manifest).into_iter().next()?;
-        let body = format!("#[test]\nfn {TEST_NAME}() {{\n    panic!(\"planted by perspt\");\n}}\n");
+        let body = format!("#[test]\nfn {name}() {{\n    panic!(\"planted by perspt\");\n}}\n");
         let (path, text) = if manifest["package"]["autotests"] == false {
             let before = files.text(&source)?;
-            (source, format!("{before}\n#[cfg(test)]\nmod perspt_planted {{\n{body}}}\n"))
+            (source, format!("{before}\n#[cfg(test)]\nmod planted_{name} {{\n{body}}}\n"))
         } else {
-            (package.join("tests/perspt_planted.rs").ok()?, body)
+            (package.join(&format!("tests/{name}.rs")).ok()?, body)
         };
         Some(Plant {
             what: format!("a failing test in {path}"),
             writes: BTreeMap::from([(path, text)]),
-            expect: Expect::TestFails(TEST_NAME.to_owned()),
+            expect: Expect::TestFails(name.to_owned()),
         })
     })
 }

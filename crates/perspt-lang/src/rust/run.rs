@@ -11,7 +11,7 @@ use perspt_core::stage::{Stage, StepOutput};
 
 use super::libtest::{self, Section};
 use super::sections::{self, Owner};
-use super::{build, doc_names, failure, layout, manifest, messages};
+use super::{build, doc_names, failure, layout, looked, manifest, messages};
 use crate::plugin::ReadContext;
 use crate::shared::report::{
     self, abnormal_end, did_not_look, in_tree, measured, report_missing, unexplained,
@@ -33,7 +33,9 @@ pub(crate) fn read(stage: &Stage, outputs: &[StepOutput], context: &ReadContext<
     if let Some(reading) = did_not_look(stage, outputs, context) {
         return reading;
     }
-    let mut run = Run { stage, context, residuals: Vec::new(), tests: Tests::default() };
+    let mut run =
+        Run { stage, context, residuals: Vec::new(), tests: Tests::default(), passed: BTreeSet::new() };
+    let mut looked = BTreeSet::new();
     let tool = &stage.tool;
     match report::of(outputs, "compile") {
         None => run.residuals.extend(outputs.iter().map(|output| unexplained(output, tool))),
@@ -44,10 +46,11 @@ pub(crate) fn read(stage: &Stage, outputs: &[StepOutput], context: &ReadContext<
             run.residuals.extend(errors);
             if !build::has_error(&run.residuals) {
                 run.listed_and_run(&messages.artifacts, compile, outputs);
+                looked = looked::loaded(&messages.artifacts, compile, context, &run.passed);
             }
         }
     }
-    measured(stage, context, run.residuals, Some(run.tests))
+    Reading { looked, ..measured(stage, context, run.residuals, Some(run.tests)) }
 }
 
 struct Run<'a> {
@@ -55,6 +58,8 @@ struct Run<'a> {
     context: &'a ReadContext<'a>,
     residuals: Vec<Residual>,
     tests: Tests,
+    /// Programs by file name, and crates whose documentation was run, in which a test passed.
+    passed: BTreeSet<String>,
 }
 
 impl Run<'_> {
@@ -78,7 +83,7 @@ impl Run<'_> {
         let done = sections::cut(&ran_text, &programs, &crates);
         for (program, target) in &targets {
             let owner = Owner::Program(program.clone());
-            self.program(target, listed.get(&owner), done.get(&owner), ran);
+            self.program(target, program, (listed.get(&owner), done.get(&owner)), ran);
         }
         for (owner, lines) in &listed {
             if let Owner::Doc(name) = owner {
@@ -123,8 +128,8 @@ impl Run<'_> {
     fn program(
         &mut self,
         target: &Target,
-        listed: Option<&Vec<String>>,
-        ran: Option<&Vec<String>>,
+        program: &str,
+        (listed, ran): (Option<&Vec<String>>, Option<&Vec<String>>),
         run: &StepOutput,
     ) {
         let (Some(listed), Some(ran)) = (listed, ran) else {
@@ -143,6 +148,7 @@ impl Run<'_> {
             return;
         }
         let full = names.iter().map(|&name| (name, TestName(format!("{}::{name}", target.label)))).collect();
+        self.note_passed(program, &section);
         self.results(&full, &section, target.file.as_ref());
         self.whole(&target.label, &section, run);
         if let Some(reason) =
@@ -170,11 +176,18 @@ impl Run<'_> {
         };
         let names = sections::announced(listed);
         let section = libtest::read(ran, &names.iter().copied().collect());
+        self.note_passed(name, &section);
         for (full, file) in doc_names::full(&names) {
             let file = in_tree(self.context, file);
             self.results(&full, &section, file.as_ref());
         }
         self.whole(&format!("documentation of {name}"), &section, run);
+    }
+
+    fn note_passed(&mut self, owner: &str, section: &Section) {
+        if section.results.values().any(|end| *end == TestEnd::Passed) {
+            self.passed.insert(owner.to_owned());
+        }
     }
 
     /// One result per announced name; a name without one fails.

@@ -8,7 +8,7 @@ use perspt_core::reading::StageKind;
 use perspt_core::stage::{Profile, Root, Stage, Step, Streams};
 
 use super::{TARGET_DIR, manifest};
-use crate::plugin::{Files, NoTool, ToolState, Tools};
+use crate::plugin::{Files, NoTool, Selection, ToolState, Tools};
 use crate::shared::step::{step, with_env};
 use crate::shared::toml;
 
@@ -16,13 +16,18 @@ use crate::shared::toml;
 pub(crate) const CARGO: &str = "cargo";
 
 /// Both stages of a root.
-pub(crate) fn stages(root: &Root, files: &dyn Files, tools: &Tools) -> Vec<Result<Stage, NoTool>> {
+pub(crate) fn stages(
+    root: &Root,
+    files: &dyn Files,
+    tools: &Tools,
+    selection: &Selection,
+) -> Vec<Result<Stage, NoTool>> {
     [StageKind::Build, StageKind::Test]
         .into_iter()
         .map(|kind| {
             works(kind, tools)?;
             let (tool, steps) = match kind {
-                StageKind::Test => ("cargo test", test_steps(root, files)),
+                StageKind::Test => ("cargo test", test_steps(root, files, selection)),
                 StageKind::Build | StageKind::Syntax | StageKind::Structure => {
                     ("cargo check", vec![check(root, files)])
                 }
@@ -104,10 +109,12 @@ fn benches_want_nightly(root: &Root, files: &dyn Files) -> bool {
             .any(|path| unstable(&path))
 }
 
-fn test_steps(root: &Root, files: &dyn Files) -> Vec<Step> {
+fn test_steps(root: &Root, files: &dyn Files, selection: &Selection) -> Vec<Step> {
     let build = ["test", "--workspace", "--no-run", "--no-fail-fast", "--offline", "--message-format=json"];
     let run = ["test", "--workspace", "--no-fail-fast", "--offline"];
     let list: Vec<&str> = run.iter().copied().chain(["--", "--list", "--format", "terse"]).collect();
+    let only = selection.only.iter().flat_map(|(_, name)| ["--", name.as_str()]);
+    let run: Vec<&str> = run.iter().copied().chain(only).collect();
     let confined = |step: Step| Step {
         profile: Profile::Test,
         streams: Streams::Merged,

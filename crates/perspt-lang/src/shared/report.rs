@@ -58,17 +58,8 @@ pub(crate) fn measured(
     residuals: Vec<Residual>,
     tests: Option<Tests>,
 ) -> Reading {
-    Reading {
-        tree: context.tree,
-        stage: StageId { root: context.root.dir.clone(), plugin: plugin(context), kind: stage.kind },
-        tool: stage.tool.clone(),
-        status: Status::Measured,
-        residuals,
-        tests,
-        inventory: None,
-        unread: Vec::new(),
-        notes: Vec::new(),
-    }
+    let id = StageId { root: context.root.dir.clone(), plugin: plugin(context), kind: stage.kind };
+    Reading { residuals, tests, ..Reading::measured(context.tree, id, &stage.tool) }
 }
 
 fn plugin(context: &ReadContext<'_>) -> PluginName {

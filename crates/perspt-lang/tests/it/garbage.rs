@@ -1,10 +1,10 @@
 //! Readers are total: any bytes give a reading, and none of them a green one where a step failed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use perspt_core::reading::{Reading, StageKind, Status};
 use perspt_core::stage::{Stage, StepEnd, StepOutput};
-use perspt_lang::plugin::{Concessions, Machine, Pair, ReadContext};
+use perspt_lang::plugin::{Concessions, Machine, Pair, ReadContext, Selection};
 use perspt_lang::{Plugin, plugins};
 use proptest::prelude::*;
 
@@ -120,7 +120,8 @@ fn stages() -> Vec<(&'static dyn Plugin, Stage)> {
     for plugin in plugins() {
         let root = plugin.roots(&files()).remove(0);
         for kind in [StageKind::Syntax, StageKind::Build, StageKind::Test] {
-            let found = plugin.stages(&root, &files(), &Machine::default(), &working(), &BTreeSet::new());
+            let found =
+                plugin.stages(&root, &files(), &Machine::default(), &working(), &Selection::default());
             all.extend(
                 found.into_iter().flatten().filter(|stage| stage.kind == kind).map(|stage| (*plugin, stage)),
             );
@@ -234,9 +235,9 @@ proptest! {
         for plugin in plugins() {
             for root in plugin.roots(&base) {
                 for kind in [StageKind::Syntax, StageKind::Build, StageKind::Test] {
-                    plugin.plants(kind, &root, &base);
+                    plugin.plants(kind, &root, &base, "planted1");
                 }
-                plugin.stages(&root, &base, &Machine::default(), &working(), &BTreeSet::new());
+                plugin.stages(&root, &base, &Machine::default(), &working(), &Selection::default());
                 plugin.fetch(&root, &base);
                 plugin.prepare(&root, &base);
             }

@@ -1,11 +1,10 @@
 //! Real Python: what the plugin makes of its output.
 
-use std::collections::BTreeSet;
 use std::process::Command;
 
 use perspt_core::reading::{StageKind, Status, TestEnd};
 use perspt_core::residual::{Component, Milli};
-use perspt_lang::plugin::{Machine, ToolState, Tools};
+use perspt_lang::plugin::{Files, Machine, Selection, ToolState, Tools};
 use perspt_lang::{Plugin, plugin};
 
 use crate::support::{Map, Slot, classes, ends, energy, path, stage, working};
@@ -407,7 +406,7 @@ fn without_pytest_tests_that_need_it_are_never_green() {
     let files = project(&[("tests/test_a.py", UNIT)]);
     let root = python().roots(&files).remove(0);
     assert!(
-        python().stages(&root, &files, &machine, &broken, &BTreeSet::new())[1].is_err(),
+        python().stages(&root, &files, &machine, &broken, &Selection::default())[1].is_err(),
         "a broken pytest is named, not passed over"
     );
 }
@@ -425,24 +424,44 @@ fn every_plant_is_seen_by_both_runners() {
         for kind in [StageKind::Syntax, StageKind::Test] {
             let without = slot.read_with(python(), &files, kind, &machine, &tools);
             assert_eq!(without.residuals, []);
-            for plant in python().plants(kind, &root, &files) {
-                let mut planted = files.clone();
-                for (path, text) in &plant.writes {
-                    planted.put(path.as_str(), text);
-                }
-                let with = slot.read_with(python(), &planted, kind, &machine, &tools);
+            for plant in python().plants(kind, &root, &files, "planted1") {
+                let with = slot.read_planted(python(), &files, &plant, kind, (&machine, &tools));
                 assert!(plant.expect.is_met(&without, &with), "{}: {:?}", plant.what, with.residuals);
                 assert!(!plant.expect.is_met(&without, &without), "{}", plant.what);
                 seen += 1;
             }
         }
-        assert_eq!(seen, 3);
+        assert_eq!(seen, 2);
     }
 }
 
 #[test]
-fn an_editable_install_of_the_original_tree_does_not_meet_the_plant() {
-    // What the tests import lies outside the laid-out tree: breaking the tree changes nothing.
+fn a_run_lists_the_modules_that_it_loaded_from_the_tree_and_no_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let runs = [(Machine::default(), working()), (bare_python(&folder), without_pytest())];
+    for (machine, tools) in runs {
+        let files = project(&[
+            ("tests/test_demo.py", &UNIT.replace("add(1, 1), 3", "add(1, 1), 2")),
+            ("tests/__init__.py", ""),
+            ("src/demo/alone.py", "nobody = imports(this)\n"),
+        ]);
+        let reading = Slot::new().read_with(python(), &files, StageKind::Test, &machine, &tools);
+        let has = |name: &str| reading.looked.contains(&path(name));
+        assert!(has("tests/test_demo.py") && has("src/demo/__init__.py"), "{:?}", reading.looked);
+        assert!(!has("src/demo/alone.py"));
+        assert!(
+            reading.looked.iter().all(|path| files.tree().entries.contains_key(path)),
+            "{:?}",
+            reading.looked
+        );
+        let syntax = Slot::new().read_with(python(), &files, StageKind::Syntax, &machine, &tools);
+        assert!(syntax.looked.contains(&path("src/demo/alone.py")));
+    }
+}
+
+#[test]
+fn an_editable_install_of_the_original_tree_is_not_the_tree() {
+    // What the tests import lies outside the laid-out tree: they say nothing of the tree's own.
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("elsewhere")).unwrap();
     std::fs::write(folder.path().join("elsewhere/__init__.py"), "def add(a, b): return a + b\n").unwrap();
@@ -450,15 +469,9 @@ fn an_editable_install_of_the_original_tree_does_not_meet_the_plant() {
         format!("import sys\nsys.path.insert(0, {:?})\nfrom elsewhere import add\n", folder.path());
     let test = format!("{path_line}def test_a():\n    assert add(1, 1) == 2\n");
     let files = project(&[("tests/test_a.py", &test)]);
-    let root = python().roots(&files).remove(0);
-    let slot = Slot::new();
-    let without = slot.read(python(), &files, StageKind::Test);
-    let plant = python().plants(StageKind::Test, &root, &files).remove(1);
-    let mut planted = files.clone();
-    for (path, text) in &plant.writes {
-        planted.put(path.as_str(), text);
-    }
-    assert!(!plant.expect.is_met(&without, &slot.read(python(), &planted, StageKind::Test)));
+    let reading = Slot::new().read(python(), &files, StageKind::Test);
+    assert_eq!(ends(&reading).len(), 1);
+    assert!(!reading.looked.contains(&path("src/demo/__init__.py")), "{:?}", reading.looked);
 }
 
 #[test]
@@ -564,14 +577,11 @@ fn plants_and_roots_follow_the_names_of_tests_in_pytests_settings() {
         let slot = Slot::new();
         let without = slot.read(python(), &files, StageKind::Test);
         assert_eq!(ends(&without).len(), 1, "{:?}", without.residuals);
-        let plants = python().plants(StageKind::Test, &root, &files);
-        assert_eq!(plants.len(), 2);
+        let plants = python().plants(StageKind::Test, &root, &files, "planted1");
+        assert_eq!(plants.len(), 1);
         for plant in plants {
-            let mut planted = files.clone();
-            for (path, text) in &plant.writes {
-                planted.put(path.as_str(), text);
-            }
-            let with = slot.read(python(), &planted, StageKind::Test);
+            let here = (&Machine::default(), &working());
+            let with = slot.read_planted(python(), &files, &plant, StageKind::Test, here);
             assert!(plant.expect.is_met(&without, &with), "{patterns}: {}: {:?}", plant.what, with.residuals);
         }
     }

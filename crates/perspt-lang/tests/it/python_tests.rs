@@ -1,7 +1,7 @@
 //! What the Python plugin says a candidate did to tests, and how it puts old tests over new code.
 
 use perspt_core::reading::{Reading, StageKind, TestEnd};
-use perspt_lang::plugin::{CommandKind, Concessions, Pair};
+use perspt_lang::plugin::{CommandKind, Concessions, Pair, Selection};
 use perspt_lang::{Plugin, names, plugin};
 
 use crate::support::{Map, Slot, as_it_was, ends, facts, old_tree, path, stage, working};
@@ -335,7 +335,7 @@ fn new_test_files_run_in_a_process_of_their_own() {
     let wrong =
         wrong.with("test_demo.py", "import demo\n\n\ndef test_add():\n    assert demo.add(1, 1) == 2\n");
     let root = python().roots(&wrong).remove(0);
-    let new = [path("aaa_test.py")].into();
+    let new = Selection { new_tests: [path("aaa_test.py")].into(), only: None };
     let stages = python().stages(&root, &wrong, &Default::default(), &working(), &new);
     let split = stages.into_iter().flatten().find(|stage| stage.kind == StageKind::Test).unwrap();
     assert_eq!(

@@ -299,19 +299,44 @@ fn every_plant_is_seen_by_real_cargo() {
         let mut seen = 0;
         for kind in [StageKind::Build, StageKind::Test] {
             let without = slot.read(rust(), &files, kind);
-            for plant in rust().plants(kind, &root, &files) {
-                let mut planted = files.clone();
-                for (path, text) in &plant.writes {
-                    planted.put(path.as_str(), text);
-                }
-                let with = slot.read(rust(), &planted, kind);
+            for plant in rust().plants(kind, &root, &files, "planted1") {
+                let with = slot.read_planted(rust(), &files, &plant, kind, (&Machine::default(), &working()));
                 assert!(plant.expect.is_met(&without, &with), "{}: {:?}", plant.what, with.residuals);
                 assert!(!plant.expect.is_met(&without, &without), "{}", plant.what);
                 seen += 1;
             }
         }
-        assert_eq!(seen, 3);
+        assert_eq!(seen, 2);
     }
+}
+
+/// The tests of `b` load `a`; nothing runs what is for another platform, and nobody declares `lost.rs`.
+#[test]
+fn a_run_lists_the_files_of_the_crates_in_which_tests_passed_and_a_check_what_was_compiled() {
+    let b = format!("{}\n[dependencies]\na = {{ path = \"../a\" }}\n", manifest("b"));
+    let files = Map::of(&[
+        ("Cargo.toml", "[workspace]\nmembers = [\"a\", \"b\", \"c\"]\nresolver = \"2\"\n"),
+        ("a/Cargo.toml", &manifest("a")),
+        ("a/src/lib.rs", "mod inner;\n#[cfg(windows)]\nmod win;\npub use inner::one;\n"),
+        ("a/src/inner.rs", "pub fn one() -> u32 { 1 }\n"),
+        ("a/src/win.rs", "pub fn nonsense( {\n"),
+        ("b/Cargo.toml", &b),
+        ("b/src/lib.rs", "pub use a::one;\n"),
+        ("b/tests/it.rs", "#[test]\nfn t() { assert_eq!(b::one(), 1); }\n"),
+        ("c/Cargo.toml", &manifest("c")),
+        ("c/src/lib.rs", "#[test]\n#[ignore]\nfn t() {}\n"),
+    ]);
+    let slot = Slot::new();
+    let reading = slot.read(rust(), &files, StageKind::Test);
+    let looked: Vec<&str> =
+        reading.looked.iter().map(|path| path.as_str()).filter(|path| path.ends_with(".rs")).collect();
+    assert_eq!(looked, ["a/src/inner.rs", "a/src/lib.rs", "b/src/lib.rs", "b/tests/it.rs"]);
+    let reading = slot.read(rust(), &files, StageKind::Build);
+    assert_eq!(classes(&reading), Vec::<&str>::new(), "what is declared for another platform is no finding");
+    assert!(reading.looked.contains(&path("c/src/lib.rs")) && reading.looked.contains(&path("c/Cargo.toml")));
+    assert!(!reading.looked.contains(&path("a/src/win.rs")));
+    let reading = slot.read(rust(), &files.with("a/src/lost.rs", ""), StageKind::Build);
+    assert_eq!(classes(&reading), ["unmeasured-file"]);
 }
 
 #[test]
@@ -499,7 +524,7 @@ fn an_error_that_was_there_before_does_not_stand_for_a_plant() {
     let root = rust().roots(&files).remove(0);
     let without = slot.read(rust(), &files, StageKind::Build);
     assert_eq!(classes(&without), ["unmeasured-file"]);
-    let plant = rust().plants(StageKind::Build, &root, &files).remove(0);
+    let plant = rust().plants(StageKind::Build, &root, &files, "planted1").remove(0);
     assert!(!plant.expect.is_met(&without, &without));
     let mut planted = files.clone();
     for (path, text) in &plant.writes {

@@ -1,5 +1,5 @@
 //! A small unconfined runner: lays a tree down, fills the holes, runs a plugin's own steps.
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -12,7 +12,7 @@ use perspt_core::stage::{Root, Stage, Step, StepEnd, StepOutput, Streams};
 use perspt_core::tree::{Entry, EntryKind, Tree};
 use perspt_lang::Plugin;
 use perspt_lang::plugin::{
-    Concessions, Files, Machine, Pair, Probe, ReadContext, Structure, ToolState, Tools, Was,
+    Concessions, Files, Machine, Pair, Plant, Probe, ReadContext, Selection, Structure, ToolState, Tools, Was,
 };
 
 /// A path of the tree.
@@ -203,12 +203,41 @@ impl Slot {
         machine: &Machine,
         tools: &Tools,
     ) -> Reading {
+        self.read_selected(plugin, files, kind, (machine, tools), &Selection::default())
+    }
+
+    /// A tree with a plant, read as calibration does: the planted test alone is run.
+    pub fn read_planted(
+        &self,
+        plugin: &dyn Plugin,
+        files: &Map,
+        plant: &Plant,
+        kind: StageKind,
+        (machine, tools): (&Machine, &Tools),
+    ) -> Reading {
+        let mut planted = files.clone();
+        for (path, text) in &plant.writes {
+            planted.put(path.as_str(), text);
+        }
+        let selection = Selection { only: plant.only(), ..Selection::default() };
+        self.read_selected(plugin, &planted, kind, (machine, tools), &selection)
+    }
+
+    fn read_selected(
+        &self,
+        plugin: &dyn Plugin,
+        files: &Map,
+        kind: StageKind,
+        (machine, tools): (&Machine, &Tools),
+        selection: &Selection,
+    ) -> Reading {
         self.lay_out(files, plugin);
         let root = plugin.roots(files).remove(0);
         if let Some(step) = plugin.prepare(&root, files) {
             self.step(&step);
         }
-        let stage = stage(plugin, &root, files, kind, machine, tools);
+        let stages = plugin.stages(&root, files, machine, tools, selection);
+        let stage = stages.into_iter().flatten().find(|stage| stage.kind == kind).unwrap();
         let outputs = self.outputs(plugin, &stage);
         self.read_outputs(plugin, &stage, &outputs, &root, files)
     }
@@ -247,7 +276,7 @@ pub fn stage(
     machine: &Machine,
     tools: &Tools,
 ) -> Stage {
-    let stages = plugin.stages(root, files, machine, tools, &BTreeSet::new());
+    let stages = plugin.stages(root, files, machine, tools, &Selection::default());
     stages.into_iter().flatten().find(|stage| stage.kind == kind).unwrap()
 }
 

@@ -69,6 +69,8 @@ pub struct Rig {
     pub stops: Stops,
     /// Who is shown every point.
     pub watch: Arc<dyn Watch>,
+    /// Whether effects that are wanted together run side by side, as they do in the product.
+    pub side_by_side: bool,
 }
 
 impl Rig {
@@ -92,6 +94,7 @@ impl Rig {
             clock: Arc::new(TickClock::default()),
             stops: Stops::default(),
             watch: Arc::new(|_: &Point<'_>| {}),
+            side_by_side: false,
         }
     }
 
@@ -158,7 +161,11 @@ impl Rig {
         run(Session {
             journal: &mut journal,
             state,
-            act: Arc::new(points::WatchedAct { inner, watch: self.watch.clone() }),
+            act: Arc::new(points::WatchedAct {
+                inner,
+                watch: self.watch.clone(),
+                turns: (!self.side_by_side).then(Default::default),
+            }),
             clock: self.clock.as_ref(),
             interrupts: &mut self.stops.clone(),
             view: &mut Unseen,

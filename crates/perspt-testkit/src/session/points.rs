@@ -80,6 +80,9 @@ impl Journal for WatchedJournal<'_> {
 pub(super) struct WatchedAct {
     pub(super) inner: Arc<dyn Act>,
     pub(super) watch: Arc<dyn Watch>,
+    /// Whose turn it is, where effects that are wanted together are carried out one after the other: a test that
+    /// compares logs or counts points needs the same order each time.
+    pub(super) turns: Option<tokio::sync::Mutex<()>>,
 }
 
 impl Act for WatchedAct {
@@ -95,6 +98,10 @@ impl Act for WatchedAct {
         cancel: Cancel,
     ) -> BoxFuture<'static, Acted> {
         Box::pin(async move {
+            let _turn = match &self.turns {
+                Some(turns) => Some(turns.lock().await),
+                None => None,
+            };
             self.watch.at(&Point::BeforeAct(&wanted));
             let mut inner = self.inner.clone().act(id, wanted.clone(), state, cancel);
             let mut waited = false;

@@ -16,7 +16,7 @@ use perspt_core::residual::Class;
 use perspt_core::stage::{Profile, Root, Stage, Step, StepOutput, Streams};
 use perspt_lang::plugin::{
     CommandKind, Concessions, Expect, Fetch, Files, Machine, NoTool, Pair, Plant, Plugin, Probe, ReadContext,
-    Structure, ToolState, Tools, Was,
+    Selection, Structure, ToolState, Tools, Was,
 };
 
 /// The plugin's name.
@@ -194,7 +194,7 @@ impl Plugin for Toy {
         _files: &dyn Files,
         _machine: &Machine,
         tools: &Tools,
-        _new_tests: &BTreeSet<RelPath>,
+        _selection: &Selection,
     ) -> Vec<Result<Stage, NoTool>> {
         let stage = |(kind, tool): (StageKind, &str)| match tools.get(TOOL) {
             Some(ToolState::Works { .. }) => {
@@ -234,7 +234,7 @@ impl Plugin for Toy {
         read::stage(stage, outputs, context, REPORT)
     }
 
-    fn plants(&self, stage: StageKind, root: &Root, files: &dyn Files) -> Vec<Plant> {
+    fn plants(&self, stage: StageKind, root: &Root, files: &dyn Files, name: &str) -> Vec<Plant> {
         let all: Vec<(&RelPath, String)> = files
             .tree()
             .entries
@@ -242,36 +242,24 @@ impl Plugin for Toy {
             .filter(|path| is_source(path) && path.is_within(&root.dir))
             .filter_map(|path| Some((path, files.text(path)?)))
             .collect();
-        let in_code = |what: &str, expect: Expect, plant: fn(&str) -> String| {
+        let broken = |what: &str, expect: Expect| {
             let code = all.iter().filter(|(path, _)| !is_test_file(path));
-            let writes: BTreeMap<RelPath, String> =
-                code.map(|(path, text)| ((*path).clone(), plant(text))).collect();
-            let what = what.to_owned();
-            (!writes.is_empty()).then_some(Plant { what, writes, expect })
+            let writes: BTreeMap<RelPath, String> = code
+                .map(|(path, text)| ((*path).clone(), format!("{text}\nlet planted = nothing\n")))
+                .collect();
+            (!writes.is_empty()).then_some(Plant { what: what.to_owned(), writes, expect })
         };
-        let broken =
-            |what: &str, expect| in_code(what, expect, |text| format!("{text}\nlet planted = nothing\n"));
-        // A module that is broken stops every test, also those that use none.
-        let other = |what: &str, expect| in_code(what, expect, structure::other_values);
-        let reached = all.iter().any(|(path, text)| {
-            let uses = text.lines().any(|line| line.starts_with("use "));
-            !structure::tests(text).is_empty() && (uses || !is_test_file(path))
-        });
-        let moves = || match reached {
-            true => broken("every module broken", Expect::SomeTestTurnsRed),
-            false => other("every value another", Expect::SomeTestTurnsRedIfAnyNamesTheCode),
-        };
-        let planted = root.dir.join("tests/planted.toy").ok().map(|path| Plant {
+        let planted = root.dir.join(&format!("tests/{name}.toy")).ok().map(|path| Plant {
             what: "a failing test".to_owned(),
-            writes: BTreeMap::from([(path, "test planted: 1 == 2\n".to_owned())]),
-            expect: Expect::TestFails("planted".to_owned()),
+            writes: BTreeMap::from([(path, format!("test {name}: 1 == 2\n"))]),
+            expect: Expect::TestFails(name.to_owned()),
         });
-        let plants = match stage {
-            StageKind::Build => [broken("an unknown name", Expect::Red), None],
-            StageKind::Test => [planted, moves()],
-            StageKind::Structure | StageKind::Syntax => [None, None],
+        let plant = match stage {
+            StageKind::Build => broken("an unknown name", Expect::Red),
+            StageKind::Test => planted,
+            StageKind::Structure | StageKind::Syntax => None,
         };
-        plants.into_iter().flatten().collect()
+        plant.into_iter().collect()
     }
 
     fn structure(&self, pair: &Pair<'_>) -> Structure {

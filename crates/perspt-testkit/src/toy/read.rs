@@ -36,21 +36,9 @@ pub(super) fn stage(
     context: &ReadContext<'_>,
     report: &str,
 ) -> Reading {
-    let mut reading = Reading {
-        tree: context.tree,
-        stage: StageId {
-            root: context.root.dir.clone(),
-            plugin: context.root.plugin.clone(),
-            kind: stage.kind,
-        },
-        tool: stage.tool.clone(),
-        status: Status::Measured,
-        residuals: Vec::new(),
-        inventory: None,
-        unread: Vec::new(),
-        tests: None,
-        notes: Vec::new(),
-    };
+    let id =
+        StageId { root: context.root.dir.clone(), plugin: context.root.plugin.clone(), kind: stage.kind };
+    let mut reading = Reading::measured(context.tree, id, &stage.tool);
     for output in outputs {
         if let StepEnd::NotStarted(why) = &output.end {
             reading.status = Status::Unavailable(format!("{} could not be started: {why}", stage.tool));
@@ -61,9 +49,18 @@ pub(super) fn stage(
         let errors = errors.lines().filter_map(|line| error(line, &stage.tool, &context.root.dir));
         reading.residuals.extend(errors.collect::<Vec<_>>());
     }
-    if stage.kind == StageKind::Test {
-        tests(&mut reading, outputs, context, report);
-    }
+    let sources = context.files.tree().entries.keys().filter(|path| path.is_within(&context.root.dir));
+    reading.looked = match stage.kind {
+        StageKind::Test => {
+            tests(&mut reading, outputs, context, report);
+            used_by_passing(&reading, context)
+        }
+        StageKind::Structure | StageKind::Syntax | StageKind::Build => {
+            sources.filter(|path| path.extension() == Some("toy")).cloned().collect()
+        }
+    };
+    let manifests = context.root.packages.iter().filter_map(|dir| dir.join("toy.mod").ok());
+    reading.looked.extend(manifests.filter(|path| context.files.tree().entries.contains_key(path)));
     let failed = outputs.iter().find(|output| !output.end.is_success());
     if let (Some(output), true) = (failed, reading.residuals.is_empty()) {
         let message = format!("the step `{}` ended with {}", output.step, output.end.shown());
@@ -81,6 +78,22 @@ fn abnormal(output: &StepOutput, tool: &str) -> Option<Residual> {
         }
     };
     Some(Residual::error(Component::Boot, class, tool, message))
+}
+
+/// The modules that a passing test uses, its own file first.
+fn used_by_passing(reading: &Reading, context: &ReadContext<'_>) -> BTreeSet<RelPath> {
+    let results = reading.tests.iter().flat_map(|tests| tests.results.values());
+    let passed = results.filter(|result| result.end == TestEnd::Passed);
+    let mut open: Vec<RelPath> = passed.filter_map(|result| result.file.clone()).collect();
+    let mut found = BTreeSet::new();
+    while let Some(path) = open.pop() {
+        if found.insert(path.clone()) {
+            let text = context.files.text(&path).unwrap_or_default();
+            let used = text.lines().filter_map(|line| line.strip_prefix("use "));
+            open.extend(used.filter_map(|name| context.root.dir.join(&format!("{}.toy", name.trim())).ok()));
+        }
+    }
+    found
 }
 
 /// One line of `error`, the file, the line, a code and a message.

@@ -17,15 +17,6 @@ pub(super) fn tests(text: &str) -> BTreeMap<&str, &str> {
         .collect()
 }
 
-/// A module in which every name has another value.
-pub(super) fn other_values(text: &str) -> String {
-    let lines = text.lines().map(|line| match line.split_once('=') {
-        Some((name, value)) if line.starts_with("let ") => format!("{name}= ({}) + 1\n", value.trim()),
-        _ => format!("{line}\n"),
-    });
-    lines.collect()
-}
-
 pub(super) fn structure(pair: &Pair<'_>) -> Structure {
     let mut inventory = Inventory::default();
     for change in pair.base.tree().changes_to(pair.candidate.tree()) {

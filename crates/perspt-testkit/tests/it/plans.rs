@@ -183,7 +183,7 @@ fn code_without_tests_lands_with_a_lower_grade_and_nothing_is_owed() {
     assert_eq!(state.end.unwrap().outcome, Outcome::Success);
     let commit = &commits(&world)[0];
     assert_eq!(commit.grade, Grade::Build);
-    assert_eq!(commit.below, ["built, and no test runs it: lib/three.toy"]);
+    assert_eq!(commit.below, ["built, no test loads it: lib/three.toy"]);
 }
 
 /// Its type decides nothing: a task called documentation is measured like any other.

@@ -47,6 +47,8 @@ pub struct World {
     /// The consents that each candidate needs.
     pub needs: BTreeMap<TreeId, Vec<Need>>,
     fresh: u64,
+    /// The effect that a test waited for.
+    sought: Option<EffectId>,
 }
 
 impl World {
@@ -92,6 +94,7 @@ impl World {
             kept: BTreeMap::new(),
             needs: BTreeMap::new(),
             fresh: 0,
+            sought: None,
         };
         world.record(Event::SessionStarted(Box::new(start)));
         world
@@ -177,7 +180,7 @@ impl World {
     }
 
     fn finish_one(&mut self) {
-        let ids: Vec<EffectId> = self.state.in_flight.keys().copied().collect();
+        let ids = self.in_flight();
         if ids.is_empty() {
             match self.state.next_wake(self.now) {
                 Some(at) => self.now = at,
@@ -197,6 +200,13 @@ impl World {
             self.record(fact);
         }
         self.record(Event::EffectEnded { id, outcome });
+    }
+
+    /// What runs: what is measured of the tree before the plan that is asked for beside it.
+    fn in_flight(&self) -> Vec<EffectId> {
+        let mut ids: Vec<EffectId> = self.state.in_flight.keys().copied().collect();
+        ids.sort_by_key(|id| self.state.in_flight[id].effect.asks());
+        ids
     }
 
     fn outcome_of(&mut self, id: EffectId, flight: &InFlight) -> (Vec<Event>, Ended) {
@@ -278,14 +288,16 @@ impl World {
 
 /// Steps for tests that tell a story of their own.
 impl World {
-    /// Records what is due and starts what is wanted; the one effect that then runs.
+    /// Records what is due and starts what is wanted; the effect that was looked for, or the first that then runs.
     pub fn running(&mut self) -> (EffectId, InFlight) {
         while let Some(event) = self.state.due(self.now) {
             self.record(event);
         }
         self.start_what_is_wanted();
-        let (id, flight) = self.state.in_flight.iter().next().expect("nothing runs");
-        (*id, flight.clone())
+        let ids = self.in_flight();
+        let sought = self.sought.filter(|id| ids.contains(id));
+        let id = sought.or(ids.first().copied()).expect("nothing runs");
+        (id, self.state.in_flight[&id].clone())
     }
 
     /// Ends the effect that runs, starting it first where none does.
@@ -297,16 +309,17 @@ impl World {
 
     /// Ends the effect that runs as one that is no longer wanted.
     pub fn ends_as_cancelled(&mut self) {
-        let id = *self.state.in_flight.keys().next().expect("nothing runs");
+        let id = *self.in_flight().first().expect("nothing runs");
         self.record(Event::EffectEnded { id, outcome: Ended::Cancelled });
     }
 
     /// Lets everything succeed until an effect runs that fits.
     pub fn until(&mut self, fits: impl Fn(&InFlight) -> bool) -> (EffectId, InFlight) {
         for _ in 0..STEPS {
-            let (id, flight) = self.running();
-            if fits(&flight) {
-                return (id, flight);
+            self.running();
+            if let Some((id, flight)) = self.state.in_flight.iter().find(|(_, flight)| fits(flight)) {
+                self.sought = Some(*id);
+                return (*id, flight.clone());
             }
             self.finish_one();
         }

@@ -291,11 +291,7 @@ impl World {
     fn calibrate(&mut self) -> Ended {
         let verdict = if self.dice.chance(40) {
             let plant = "a type error".to_owned();
-            self.dice.pick(&[
-                Calibration::Blind(plant.clone()),
-                Calibration::Unmeasured(plant.clone()),
-                Calibration::Unreached(plant),
-            ])
+            self.dice.pick(&[Calibration::Blind(plant.clone()), Calibration::Unmeasured(plant)])
         } else {
             let seen = vec!["a type error".to_owned()];
             self.dice.pick(&[Calibration::Sees(seen), Calibration::Remembered])
