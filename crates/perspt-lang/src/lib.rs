@@ -13,14 +13,17 @@
 //! | `dependency-missing`, `dependency-broken`, `module-missing`, `toolchain-missing` | boot | something from outside the tree |
 //! | `manifest-error`, `build-script-failed`, `tests-unseen` | boot | nothing could be built or run |
 //! | `unmeasured-file` | str | no tool looked at this file |
+//! | `invalid-data` | syn | a data file cannot be parsed |
 //! | `stub` | str | code that is still to be written |
 //!
 //! What a candidate did to tests is no charge: it is said test by test in an inventory, and consents decide.
 
+pub mod data;
 pub mod plugin;
 mod python;
 mod rust;
 mod shared;
+pub mod shell;
 mod syntax;
 
 pub use plugin::Plugin;

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use perspt_core::ids::TreeId;
 use perspt_core::inventory::{Inventory, ends_with_name};
 use perspt_core::path::RelPath;
-use perspt_core::reading::{Reading, StageKind, Status, TestEnd, TestName};
+use perspt_core::reading::{Part, Reading, StageKind, Status, TestEnd, TestName};
 use perspt_core::residual::{Residual, Severity};
 use perspt_core::stage::{Root, Stage, Step, StepOutput};
 use perspt_core::tree::Tree;
@@ -196,6 +196,15 @@ pub struct AddPackages {
     pub fetch: Fetch,
 }
 
+/// What one run more found.
+#[derive(Debug, Default)]
+pub struct Seen {
+    /// Its findings.
+    pub residuals: Vec<Residual>,
+    /// The files it read.
+    pub looked: BTreeSet<RelPath>,
+}
+
 /// A language.
 pub trait Plugin: Sync + Send {
     /// Its name: `rust`, `python`.
@@ -271,6 +280,13 @@ pub trait Plugin: Sync + Send {
         output.end.was_killed()
     }
 
+    /// What prints everything outside the tree that decides what the tools say, besides their own versions: the
+    /// packages that are installed. `None` where the tree itself says it all.
+    fn environment(&self, machine: &Machine) -> Option<Step> {
+        let _ = machine;
+        None
+    }
+
     /// What brings a root's dependencies onto the machine without running them, or anything else of the tree;
     /// `None` where there is nothing to fetch.
     fn fetch(&self, root: &Root, files: &dyn Files) -> Option<Fetch>;
@@ -283,6 +299,25 @@ pub trait Plugin: Sync + Send {
 
     /// What a stage found. Total: any output gives a reading. `outputs` holds the steps that ran.
     fn read(&self, stage: &Stage, outputs: &[StepOutput], context: &ReadContext<'_>) -> Reading;
+
+    /// One cheap run more where it would look at changed lines that the stage itself passes over. What the tree before
+    /// shows too does not count.
+    fn more(&self, stage: StageKind, root: &Root, pair: &Pair<'_>, machine: &Machine) -> Vec<Step> {
+        let _ = (stage, root, pair, machine);
+        Vec::new()
+    }
+
+    /// What such a run found; `None` where it could not look.
+    fn read_more(&self, stage: &Stage, output: &StepOutput, context: &ReadContext<'_>) -> Option<Seen> {
+        let _ = (stage, output, context);
+        None
+    }
+
+    /// Changed lines of which less is proved than of their files. `more` says whether the further runs looked.
+    fn parts(&self, stage: StageKind, pair: &Pair<'_>, more: bool) -> Vec<Part> {
+        let _ = (stage, pair, more);
+        Vec::new()
+    }
 
     /// Breaks that the stage must see on this tree; empty where nothing can be planted yet. `name` is one that nobody
     /// can know beforehand, a word of letters and digits.

@@ -128,8 +128,8 @@ impl Actor {
             Effect::LayOut { base, changes, commands } => {
                 self.lay_out(state, node, *base, (*changes, commands), cancel).await.map(Acted::from)
             }
-            Effect::Measure { branch, stage, .. } => {
-                self.measure(state, node, branch, stage, cancel).await.map(Acted::from)
+            Effect::Measure { branch, stage, run } => {
+                self.measure(state, node, branch, (stage, *run), cancel).await.map(Acted::from)
             }
             Effect::RunOldTests { branch, stage } => {
                 self.run_old_tests(state, branch, stage, cancel).await.map(Acted::from)

@@ -171,7 +171,7 @@ fn retry_text(retry: &RetryEvidence) -> String {
     )];
     if retry.discarded {
         lines.push(format!(
-            "Your last answer made things worse ({}), so it was dropped; the files below are the best state before it.",
+            "Your last answer was no better than the one before ({}), so it was dropped; the files below are the best state so far.",
             retry.reason
         ));
     }

@@ -13,12 +13,14 @@ use perspt_core::residual::{Class, Component, Residual};
 use perspt_core::stage::{Profile, Root, Stage, StepOutput};
 use perspt_core::state::SessionState;
 use perspt_core::tree::Tree;
-use perspt_lang::plugin::{Files, Plugin, ReadContext, Selection};
+use perspt_lang::plugin::{Files, Pair, Plugin, ReadContext, Selection};
 use perspt_sandbox::Cancel;
 use perspt_sandbox::slot::{Drift, leads_back, link_texts};
 
 use crate::actor::{Actor, Bench, Halt, brief};
 use crate::files::{Sources, TreeFiles, exists};
+use crate::verify::more::{Looks, Sides};
+use crate::verify::reuse;
 
 impl Actor {
     /// Takes one reading. What it means is decided by the judge.
@@ -27,26 +29,52 @@ impl Actor {
         state: &SessionState,
         node: Option<&NodeId>,
         branch: &Branch,
-        stage: &StageId,
+        (stage, run): (&StageId, u32),
         cancel: &Cancel,
     ) -> Result<Ended, Halt> {
         let tree = self.branch_tree(branch)?;
         let node = node.and_then(|id| state.nodes.get(id));
         let files = TreeFiles::new(tree.clone(), self.sources());
         if stage.kind == StageKind::Structure {
-            let reading = self.structure(state, node, branch, &files)?;
+            let mut reading = self.structure(state, node, branch, &files)?;
+            let (base, sources) =
+                (TreeFiles::new(self.tree_of(branch.base)?, self.sources()), self.sources());
+            let sides = Sides { base: &base, candidate: &files, sources: &sources };
+            self.look_at_scripts(state, &sides, &mut reading, cancel).await?;
             let blob = self.keep(&reading)?;
             let reading = ReadingSummary::of(&reading, blob);
-            return Ok(Ended::Measured { reading, environment: None, runs: vec![] });
+            return Ok(Ended::Measured { reading, environment: None, runs: vec![], reused: false });
         }
         let plugin = self.plugin(&stage.plugin);
         let root = self.root(&stage.root, &stage.plugin, &files);
         let mut bench = self.bench().await?;
         let sources = self.sources();
         let base = self.tree_of(branch.base)?;
+        let place = match plugin {
+            Some(plugin) => {
+                let place =
+                    self.reading_place(state, &mut bench, &files, (stage, &root, plugin), cancel).await?;
+                if let Some(reading) =
+                    reuse::kept(&place, tree.id(), stage).filter(|_| node.is_none() && run == 1)
+                {
+                    let (blob, runs) = (self.keep(&reading)?, std::mem::take(&mut bench.runs));
+                    let reading = ReadingSummary::of(&reading, blob);
+                    return Ok(Ended::Measured { reading, environment: None, runs, reused: true });
+                }
+                Some(place)
+            }
+            None => None,
+        };
         let laid = Laid { tree: &tree, sources: &sources, base: Some(&base), only: None };
         let (mut reading, mut environment) =
             self.take_whole(state, &mut bench, laid, stage, (&root, plugin), cancel).await?;
+        let raw = reading.clone();
+        if let (Some(plugin), Some(_), None) = (plugin, node, &environment) {
+            let before = TreeFiles::new(base.clone(), self.sources());
+            let sides = Sides { base: &before, candidate: &files, sources: &sources };
+            self.look_further(state, &mut bench, &sides, (stage, &root, plugin), &mut reading, cancel)
+                .await?;
+        }
         let before = if node.is_some() { self.tests_before(state, stage)? } else { Tests::default() };
         let end_now = |name: &TestName| reading.tests.as_ref()?.results.get(name).map(|result| result.end);
         // A tool that was exchanged meanwhile may be why a test has no result now.
@@ -71,9 +99,48 @@ impl Actor {
             reading.status = Status::Unavailable(format!("{}: {}", fault.tool, fault.why));
             (reading.residuals, reading.tests) = (Vec::new(), None);
         }
+        if let (Some(place), None) = (&place, &environment) {
+            reuse::keep(place, &raw);
+        }
         let runs = std::mem::take(&mut bench.runs);
         let blob = self.keep(&reading)?;
-        Ok(Ended::Measured { reading: ReadingSummary::of(&reading, blob), environment, runs })
+        Ok(Ended::Measured { reading: ReadingSummary::of(&reading, blob), environment, runs, reused: false })
+    }
+
+    /// Where the stage is green, the further runs that its language would make for what was changed.
+    async fn look_further(
+        &self,
+        state: &SessionState,
+        bench: &mut Bench<'_>,
+        sides: &Sides<'_>,
+        (stage, root, plugin): (&StageId, &Root, &'static dyn Plugin),
+        reading: &mut Reading,
+        cancel: &Cancel,
+    ) -> Result<(), Halt> {
+        let pair = Pair { base: sides.base, candidate: sides.candidate };
+        if reading.status != Status::Measured || reading.residuals.iter().any(Residual::counts) {
+            return Ok(());
+        }
+        let steps = plugin.more(stage.kind, root, &pair, &self.parts.machine);
+        let mut looked = false;
+        if !steps.is_empty() {
+            let described = Stage { kind: stage.kind, tool: reading.tool.clone(), required: true, steps };
+            let seen_as = bench.seen_as().to_string_lossy().into_owned();
+            let read = |output: &StepOutput, files: &TreeFiles| {
+                let (tree, seen_as) = (files.tree().id(), seen_as.as_str());
+                plugin.read_more(&described, output, &ReadContext { tree, root, seen_as, files })
+            };
+            let late = |output: &StepOutput| plugin.late_reports(&described, output);
+            let looks = Looks { steps: &described.steps, late: &late, read: &read };
+            let seen = self.look_more(state, bench, sides, &looks, cancel).await?;
+            looked = seen.is_some();
+            if let Some(seen) = seen {
+                reading.residuals.extend(seen.residuals);
+                reading.looked.extend(seen.looked);
+            }
+        }
+        reading.parts = plugin.parts(stage.kind, &pair, looked);
+        Ok(())
     }
 
     /// The first reading of the head's tests.

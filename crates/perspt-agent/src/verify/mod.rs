@@ -6,7 +6,9 @@ mod commands;
 mod judge;
 mod lay_out;
 mod measure;
+mod more;
 mod old_tests;
+mod reuse;
 mod structure;
 
 pub(crate) use commands::Commands;

@@ -54,7 +54,7 @@ impl Actor {
         let reading = Reading { notes: told(&concessions), ..reading };
         let blob = self.keep(&reading)?;
         let runs = std::mem::take(&mut bench.runs);
-        Ok(Ended::Measured { reading: ReadingSummary::of(&reading, blob), environment, runs })
+        Ok(Ended::Measured { reading: ReadingSummary::of(&reading, blob), environment, runs, reused: false })
     }
 }
 

@@ -16,6 +16,7 @@ use perspt_lang::plugin::{Files, Pair, Plugin};
 
 use crate::actor::{Actor, Halt};
 use crate::files::TreeFiles;
+use crate::verify::more::parsed_data;
 
 const SENSOR: &str = "structure";
 
@@ -46,10 +47,13 @@ impl Actor {
         }
         base.is_whole()?;
         files.is_whole()?;
+        let (looked, broken) = parsed_data(&changes, &base, files);
+        residuals.extend(broken);
         let only_prose = self.is_only_prose(state, &changes)?;
         Ok(Reading {
             residuals,
             inventory: Some(inventory),
+            looked,
             only_prose,
             ..Reading::measured(branch.tree, structure_stage(), SENSOR)
         })

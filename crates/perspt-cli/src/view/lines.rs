@@ -182,9 +182,9 @@ fn ended(begun: Option<&InFlight>, outcome: &Ended, at: Millis, state: &SessionS
                 value(confinement)
             ));
         }
-        Ended::Measured { reading, environment, .. } if node.is_none() => {
-            look(begun.map(|begun| &begun.effect), reading, state);
-            if let (Some(missing), true) = (environment, state.nodes.is_empty()) {
+        Ended::Measured { reading, environment, reused, .. } if node.is_none() => {
+            look(begun.map(|begun| &begun.effect), reading, *reused, state);
+            if let (Some(missing), true) = (environment, state.degraded.is_none()) {
                 let (root, tool) = (plain(reading.stage.root.shown()), &missing.tool);
                 out::note(&format!("note: `{root}` cannot be measured ({tool}: {})", plain(&missing.why)));
                 out::note(&format!("      {}", plain(&missing.install)));

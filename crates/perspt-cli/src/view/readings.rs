@@ -11,9 +11,8 @@ use crate::out::{self, plain, value};
 /// Findings that are shown of the last look.
 const FINAL_LINES: usize = 3;
 
-/// The line of a look at the whole tree. The tests of a baseline are run twice; the second is shown where it
-/// differs.
-pub fn look(effect: Option<&Effect>, reading: &ReadingSummary, state: &SessionState) {
+/// The line of a look at the whole tree. Where the tests of a baseline are run once more, that is shown where it differs.
+pub fn look(effect: Option<&Effect>, reading: &ReadingSummary, reused: bool, state: &SessionState) {
     let again = matches!(effect, Some(Effect::Measure { run, .. }) if *run > 1);
     let first = state.baseline_of(&reading.stage).first();
     if again && first.is_some_and(|first| is_same(first, reading)) {
@@ -27,7 +26,8 @@ pub fn look(effect: Option<&Effect>, reading: &ReadingSummary, state: &SessionSt
     };
     let roots = state.found.as_ref().map_or(0, |found| found.roots.len());
     let root = if roots > 1 { format!(" root={}", value(reading.stage.root.shown())) } else { String::new() };
-    out::line(&format!("{label} {}{root}", field(reading)));
+    let reused = if reused { " reused" } else { "" };
+    out::line(&format!("{label} {}{root}{reused}", field(reading)));
     if closed && !collected_nothing(reading) {
         let most = reading.headlines.iter().take(FINAL_LINES);
         most.for_each(|headline| out::note(&format!("note: {}: {}", reading.tool, plain(headline))));
@@ -72,14 +72,16 @@ fn field(reading: &ReadingSummary) -> String {
     }
 }
 
-/// Before the first plan is asked for: what it means that tests of the project fail already.
+/// Before the first node is asked for: what it means that tests of the project fail already.
 pub fn already_failing(node: Option<&NodeId>, effect: &Effect, state: &SessionState) {
-    let Effect::Assemble { intent: Intent::ArchitectExisting, attempt: 1, evidence, .. } = effect else {
+    let Effect::Assemble { intent: Intent::Generate, attempt: 1, evidence, .. } = effect else {
         return;
     };
     let first = state.baseline.readings.values().filter_map(|readings| readings.first());
     let failing = |reading: &ReadingSummary| reading.tests.unwrap_or_default().failed > 0;
-    if node.is_none()
+    let is_first = state.nodes.values().all(|node| node.prompt.is_none());
+    if node.is_some()
+        && is_first
         && evidence.is_empty()
         && first.into_iter().any(|one| failing(one) || collected_nothing(one))
     {

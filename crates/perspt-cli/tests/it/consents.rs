@@ -185,7 +185,7 @@ fn a_script_in_an_empty_folder_lands_and_the_summary_says_that_nothing_tests_it(
     let files = json!({"output_files": ["fizz.py"]});
     let world = world(&[], files, json!({"artifacts": [write("fizz.py", fizz)]}));
     let ran = world.agent("schreibe ein Skript fizz.py, das zählt").expect(0);
-    ran.says("COMMIT node=n").says("evidence=syntax").says("no test runs it: fizz.py");
+    ran.says("COMMIT node=n").says("evidence=syntax").says("no test loads it: fizz.py");
     assert_eq!(world.server().asks(), 2);
 }
 

@@ -44,8 +44,8 @@ fn tests_that_reach_nothing_are_no_obstacle_to_a_task_that_adds_one_that_does() 
     world
         .agent("fix add and add a test for it")
         .expect(0)
-        .says("result=unreached")
-        .says("CALIBRATE stage=test result=sees");
+        .says("CALIBRATE stage=test result=sees")
+        .says("evidence=tests");
 }
 
 #[test]
@@ -212,7 +212,7 @@ fn a_tool_that_talks_without_end_is_named_and_ends_with_6() {
 
 #[test]
 fn a_module_that_the_ignore_rules_keep_out_is_named_before_anything_is_asked() {
-    let world = World::python().serve(|_: &Ask| Reply::status(500, "not to be asked"));
+    let world = World::python().serve(planned(Language::Python, |_| solution(Language::Python)));
     world.write(
         "calc/__init__.py",
         "from calc._version import version\n\n\ndef add(a, b):\n    return a + b\n",
@@ -220,7 +220,7 @@ fn a_module_that_the_ignore_rules_keep_out_is_named_before_anything_is_asked() {
     world.write(".gitignore", "calc/_version.py\n");
     world.write("calc/_version.py", "version = '1'\n");
     world.agent("add a mul function").expect(6).warns("calc/_version.py");
-    assert_eq!(world.server().requests().len(), 0);
+    assert!(world.server().asks() <= 1, "no node is paid for");
 }
 
 #[test]

@@ -63,7 +63,7 @@ fn a_baseline_whose_tests_cannot_be_listed_is_none() {
         unless(&mut world, language, word, "kill -9 $$");
         let before = world.files();
         world.agent("add a mul function").expect(6).warns("signal 9").never_says("COMMIT");
-        assert_eq!(world.server().asks(), 0);
+        assert!(world.server().asks() <= 1, "no node is paid for");
         assert_eq!(world.files(), before);
     }
 }
@@ -111,7 +111,7 @@ fn old_tests_that_the_machine_ends_once_are_run_again_and_blame_nobody() {
 fn a_calibration_that_the_machine_ends_shows_nothing() {
     let mut world =
         World::of(Language::Python).serve(planned(Language::Python, |_| solution(Language::Python)));
-    let then = "[ -e tests/test_perspt_planted.py ] && kill -9 $$";
+    let then = "ls tests | grep -q planted && kill -9 $$";
     unless(&mut world, Language::Python, "--collect-only", then);
     world.agent("add a mul function").expect(6).warns("signal 9").never_says("stayed green");
 }

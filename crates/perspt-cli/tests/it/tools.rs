@@ -23,7 +23,7 @@ fn degraded(world: &World, tool: &str) -> Ran {
     let ran = world.agent("add a mul function").expect(6).says("status=degraded").warns(tool).warns("do:");
     assert!(!ran.out.contains("COMMIT"));
     assert_eq!(world.files(), before);
-    assert_eq!(world.server().requests().len(), 0, "nothing is asked before the tools work");
+    assert!(world.server().requests().len() <= 1, "no node is paid for before the tools work");
     ran
 }
 

@@ -386,7 +386,7 @@ fn a_project_whose_tests_write_to_its_code_cannot_be_measured() {
     let world = world.serve(planned(P, |_| solution(P)));
     let ran = world.agent("add a mul function").expect(6);
     ran.warns("write to `calc/__init__.py` while they run");
-    assert_eq!(world.server().asks(), 0);
+    assert!(world.server().asks() <= 1, "no node is paid for");
 }
 
 #[test]

@@ -178,6 +178,9 @@ pub enum Ended {
         /// The processes.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         runs: Vec<RunNote>,
+        /// Whether it is a reading of before, of the same tree with the same tools.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        reused: bool,
     },
     /// Of a judgement.
     Judged {

@@ -11,10 +11,14 @@ use crate::event::{
     Approval, AskNext, Calibration, Closed, Decision, Ended, Event, JudgementNote, MissingTool, RetryClass,
     RootRef, SessionResumed, Trouble, Verdict,
 };
+use crate::grade::Require;
 use crate::ids::{BlobId, EffectId, Millis, NodeId};
 use crate::outcome::{EndReason, NodeEnd};
 use crate::path::RelPath;
 use crate::reading::{StageId, StageKind, Status};
+
+/// What stands for a tool where less was proved than the user requires.
+pub(super) const REQUIRE: &str = "--require ";
 
 /// The longest that a provider may ask to wait.
 const LONGEST_WAIT_MS: u64 = 10 * 60_000;
@@ -589,8 +593,10 @@ impl SessionState {
             Verdict::Improved | Verdict::Discarded if judgement.only_required && node.told_required => {
                 let why = judgement.headlines.first().cloned().unwrap_or_default();
                 node.work = Work::Verifying(Box::new(Candidate { judgement: None, ..candidate }));
+                let required = self.settings().require.map_or("", Require::as_str);
+                let required = format!("{REQUIRE}{required}");
                 self.degraded = Some(MissingTool {
-                    tool: "the evidence".to_owned(),
+                    tool: required,
                     why,
                     install:
                         "let tests or tools look at it, then `perspt resume`; or run again and require less"

@@ -1,5 +1,6 @@
 //! What the log owes next: decisions that follow from the facts in it, as events of their own.
 
+use super::apply::REQUIRE;
 use super::node::{Candidate, Node, Work};
 use super::{PlanWork, SessionState, Stop};
 use crate::consent::{Need, flags_for};
@@ -61,7 +62,10 @@ impl SessionState {
         }
         if let Some(missing) = &self.degraded {
             let trouble = Trouble {
-                what: format!("`{}` cannot be used to verify this project", missing.tool),
+                what: match missing.tool.starts_with(REQUIRE) {
+                    true => format!("less was proved than `{}` asks for", missing.tool),
+                    false => format!("`{}` cannot be used to verify this project", missing.tool),
+                },
                 why: missing.why.clone(),
                 todo: missing.install.clone(),
             };

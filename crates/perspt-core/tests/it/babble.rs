@@ -381,6 +381,7 @@ impl Babble<'_> {
                 reading: self.reading(),
                 environment: self.maybe(|_| missing("t")),
                 runs: vec![],
+                reused: false,
             },
             7 => {
                 let blind = Calibration::Blind(self.text());

@@ -116,7 +116,7 @@ fn life(node: &str, up_to: usize) -> Vec<Event> {
     let readings = vec![reading.blob];
     does(
         Effect::Measure { branch: candidate, stage: stage.clone(), run: 1 },
-        Ended::Measured { reading, environment: None, runs: vec![] },
+        Ended::Measured { reading, environment: None, runs: vec![], reused: false },
     );
     let needs = [need(ConsentKind::Tests, &text("test"), Declared::InTime)];
     let waits = WAIT.contains(&node);

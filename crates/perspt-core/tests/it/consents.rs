@@ -359,7 +359,7 @@ fn what_waits_is_measured_again_after_a_degraded_end() {
     let (_, flight) = world.until(|flight| measures(StageKind::Build)(&flight.effect));
     let Effect::Measure { branch, stage, .. } = &flight.effect else { panic!() };
     let reading = red(branch.tree, stage, 1, "does not compile");
-    world.ends_with(Ended::Measured { reading, environment: None, runs: vec![] });
+    world.ends_with(Ended::Measured { reading, environment: None, runs: vec![], reused: false });
     free_nodes(&mut world, &["core", "shell"]);
     comes_to_need(&mut world, "core", &one_test());
     let builds =
@@ -385,7 +385,7 @@ fn the_best_candidate_is_measured_again_after_a_degraded_end_before_it_is_asked_
     let Effect::Measure { branch, stage, .. } = &flight.effect else { panic!() };
     let mut reading = green(branch.tree, stage);
     reading.status = Status::Unavailable("it hangs".to_owned());
-    world.ends_with(Ended::Measured { reading, environment: None, runs: vec![] });
+    world.ends_with(Ended::Measured { reading, environment: None, runs: vec![], reused: false });
     record_due(&mut world);
     assert_eq!(ended(&world).0, EndReason::Degraded);
     resume_with(&mut world, &[]);
@@ -511,13 +511,13 @@ fn the_old_tests_of_every_root_that_had_some_are_run() {
     let Effect::Measure { branch, stage, .. } = &flight.effect else { panic!() };
     let mut reading = green(branch.tree, stage);
     reading.tests = Some(Default::default());
-    world.ends_with(Ended::Measured { reading, environment: None, runs: vec![] });
+    world.ends_with(Ended::Measured { reading, environment: None, runs: vec![], reused: false });
     world.plans(&[(plan_node("core", &[]), roots.clone())]);
     let (_, flight) = world.until_node("core", measures(StageKind::Structure));
     let Effect::Measure { branch, stage, .. } = &flight.effect else { panic!() };
     let mut reading = green(branch.tree, stage);
     reading.old_tests = true;
-    world.ends_with(Ended::Measured { reading, environment: None, runs: vec![] });
+    world.ends_with(Ended::Measured { reading, environment: None, runs: vec![], reused: false });
     let length = world.log.len();
     world.until_node("core", judges);
     let old: Vec<String> =
@@ -536,11 +536,11 @@ fn old_tests_are_run_once_and_not_where_more_fail_than_before() {
         let Effect::Measure { branch, stage, .. } = &flight.effect else { panic!() };
         let mut reading = green(branch.tree, stage);
         reading.old_tests = true;
-        world.ends_with(Ended::Measured { reading, environment: None, runs: vec![] });
+        world.ends_with(Ended::Measured { reading, environment: None, runs: vec![], reused: false });
         let (_, flight) = world.until_node("core", measures(StageKind::Test));
         let Effect::Measure { branch, stage, .. } = &flight.effect else { panic!() };
         let reading = red(branch.tree, stage, errors, "a finding");
-        world.ends_with(Ended::Measured { reading, environment: None, runs: vec![] });
+        world.ends_with(Ended::Measured { reading, environment: None, runs: vec![], reused: false });
         let length = world.log.len();
         world.until_node("core", judges);
         let began = world.started_since(length);
@@ -616,7 +616,7 @@ fn a_look_that_did_not_take_place_is_not_judged_as_one() {
     let Effect::Measure { branch, stage, .. } = &flight.effect else { panic!() };
     let mut reading = green(branch.tree, stage);
     reading.status = Status::NotRun("why".to_owned());
-    world.ends_with(Ended::Measured { reading, environment: None, runs: vec![] });
+    world.ends_with(Ended::Measured { reading, environment: None, runs: vec![], reused: false });
     world.until_node("core", |effect| matches!(effect, Effect::Assemble { .. }));
     let judged = world.events().find_map(|event| match event {
         Event::AttemptJudged { energy, verdict, .. } => Some((energy.unmeasured, *verdict)),

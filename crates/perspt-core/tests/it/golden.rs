@@ -218,7 +218,7 @@ fn core_waits(world: &mut World) {
     let Effect::Measure { branch, stage, .. } = &flight.effect else { panic!("{flight:?}") };
     let mut reading = green(branch.tree, stage);
     reading.old_tests = true;
-    world.ends_with(Ended::Measured { reading, environment: None, runs: vec![] });
+    world.ends_with(Ended::Measured { reading, environment: None, runs: vec![], reused: false });
     world.until_node("core", judges);
     let mut judgement = unstable(2, "undeclared");
     judgement.told_undeclared = true;

@@ -304,7 +304,12 @@ fn ends() -> Vec<Ended> {
         },
         Ended::Fetched { runs: runs() },
         Ended::LaidOut { tree: tree_id("t"), changes: blob("c"), diff, runs: runs() },
-        Ended::Measured { reading: wide_reading(), environment: Some(missing(&text)), runs: runs() },
+        Ended::Measured {
+            reading: wide_reading(),
+            environment: Some(missing(&text)),
+            runs: runs(),
+            reused: false,
+        },
         Ended::Calibrated { verdict: Calibration::Sees(lines(4, 200)), runs: runs() },
         Ended::Assembled {
             prompt: blob("p"),

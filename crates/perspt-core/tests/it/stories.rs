@@ -60,7 +60,7 @@ fn rejected(retry: RetryClass) -> Ended {
 fn finds(flight: &InFlight, errors: u32, finding: &str) -> Ended {
     let Effect::Measure { branch, stage, .. } = &flight.effect else { panic!("{flight:?}") };
     let reading = red(branch.tree, stage, errors, finding);
-    Ended::Measured { reading, environment: None, runs: vec![] }
+    Ended::Measured { reading, environment: None, runs: vec![], reused: false }
 }
 
 /// Lets the node's build find this many errors.
@@ -341,7 +341,7 @@ fn a_reading_that_could_not_be_taken_never_counts_as_clean() {
     let Effect::Measure { branch, stage, .. } = &flight.effect else { panic!() };
     let mut reading = green(branch.tree, stage);
     reading.status = Status::Unavailable("it hangs".to_owned());
-    world.ends_with(Ended::Measured { reading, environment: None, runs: vec![] });
+    world.ends_with(Ended::Measured { reading, environment: None, runs: vec![], reused: false });
     world.run();
     assert_eq!(ended(&world), (EndReason::Degraded, Outcome::DegradedVerification));
     assert!(!world.events().any(|event| matches!(event, Event::AttemptJudged { .. })));
@@ -353,7 +353,7 @@ fn a_reading_of_another_tree_is_not_taken() {
     let (_, flight) = world.until_node("core", measures(StageKind::Test));
     let Effect::Measure { stage, .. } = &flight.effect else { panic!() };
     let reading = green(tree_id("another tree"), stage);
-    world.ends_with(Ended::Measured { reading, environment: None, runs: vec![] });
+    world.ends_with(Ended::Measured { reading, environment: None, runs: vec![], reused: false });
     let (_, again) = world.running();
     assert_eq!(again.effect, flight.effect);
 }

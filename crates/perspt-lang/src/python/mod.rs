@@ -10,6 +10,7 @@ mod ini;
 mod junit;
 mod layout;
 mod modules;
+mod names;
 mod placeholders;
 mod plants;
 mod probe;
@@ -30,7 +31,7 @@ use perspt_core::residual::{Class, Residual, Severity};
 use perspt_core::stage::{Root, Stage, Step, StepEnd, StepOutput};
 
 use crate::plugin::{
-    CommandKind, Concessions, Fetch, Files, Machine, NoTool, Pair, Plant, Plugin, Probe, ReadContext,
+    CommandKind, Concessions, Fetch, Files, Machine, NoTool, Pair, Plant, Plugin, Probe, ReadContext, Seen,
     Selection, Structure, ToolState, Tools, Was,
 };
 use crate::shared::compare::compare;
@@ -208,6 +209,10 @@ impl Plugin for Python {
         output.end.is_success() || collected || ran
     }
 
+    fn environment(&self, machine: &Machine) -> Option<Step> {
+        Some(stages::environment(machine))
+    }
+
     fn fetch(&self, _root: &Root, _files: &dyn Files) -> Option<Fetch> {
         None
     }
@@ -232,6 +237,14 @@ impl Plugin for Python {
 
     fn plants(&self, stage: StageKind, root: &Root, files: &dyn Files, name: &str) -> Vec<Plant> {
         plants::plants(stage, root, files, name)
+    }
+
+    fn more(&self, stage: StageKind, root: &Root, pair: &Pair<'_>, machine: &Machine) -> Vec<Step> {
+        if stage == StageKind::Syntax { names::checks(root, pair, machine) } else { Vec::new() }
+    }
+
+    fn read_more(&self, _stage: &Stage, output: &StepOutput, context: &ReadContext<'_>) -> Option<Seen> {
+        names::read(output, context)
     }
 
     fn structure(&self, pair: &Pair<'_>) -> Structure {

@@ -114,6 +114,13 @@ fn works(stage: StageKind, tool: &str, tools: &Tools) -> Result<(), NoTool> {
     }
 }
 
+/// Prints the interpreter and every package that it finds, with its version and place.
+pub(crate) fn environment(machine: &Machine) -> Step {
+    const SCRIPT: &str = "import sys, importlib.metadata as m\nprint(sys.version, sys.executable)\n\
+        print(sorted((d.metadata['Name'] or '', d.version, str(d.locate_file(''))) for d in m.distributions()))";
+    step("environment", &[interpreter(machine), "-I", "-B", "-c", SCRIPT], &RelPath::root())
+}
+
 /// Started with `-I`, so that nothing of the tree is imported.
 fn compile(python: &str, root: &Root, files: &dyn Files) -> Step {
     let mut argv = vec![python, "-I", "-B", "{assets}/perspt_syntax.py"];

@@ -8,7 +8,7 @@ use perspt_core::residual::{Class, Component, Residual, Severity};
 use perspt_core::stage::{Stage, StepOutput};
 
 use super::messages::{self, Messages};
-use super::{layout, looked, roots, stderr};
+use super::{gated, layout, looked, roots, stderr};
 use crate::plugin::ReadContext;
 use crate::shared::report::{self, abnormal_end, did_not_look, measured, report_missing, unexplained};
 
@@ -17,20 +17,24 @@ pub(crate) fn read(stage: &Stage, outputs: &[StepOutput], context: &ReadContext<
     if let Some(reading) = did_not_look(stage, outputs, context) {
         return reading;
     }
-    let (mut residuals, mut looked) = (Vec::new(), BTreeSet::new());
-    match report::of(outputs, "check") {
-        None => residuals.extend(outputs.iter().map(|output| unexplained(output, &stage.tool))),
-        Some(output) => {
-            let messages = messages::read(output, &stage.tool, context);
-            residuals.extend(failures(output, &messages, stage, context));
-            looked = looked::compiled(&messages.artifacts, output, context);
-            let failed = has_error(&residuals) || has_error(&messages.residuals);
-            if !failed {
-                residuals.extend(unmeasured(&looked, stage, context));
-            }
-            residuals.extend(messages.residuals);
-        }
+    let Some(output) = report::of(outputs, "check") else {
+        let residuals = outputs.iter().map(|output| unexplained(output, &stage.tool)).collect();
+        return measured(stage, context, residuals, None);
+    };
+    let mut reading = read_check(stage, output, context);
+    if !has_error(&reading.residuals) {
+        let unmeasured = unmeasured(&reading.looked, stage, context);
+        reading.residuals.extend(unmeasured);
     }
+    reading
+}
+
+/// What one check found, and the files it read.
+pub(crate) fn read_check(stage: &Stage, output: &StepOutput, context: &ReadContext<'_>) -> Reading {
+    let messages = messages::read(output, &stage.tool, context);
+    let mut residuals = failures(output, &messages, stage, context);
+    let looked = looked::compiled(&messages.artifacts, output, context);
+    residuals.extend(messages.residuals);
     Reading { looked, ..measured(stage, context, residuals, None) }
 }
 
@@ -74,7 +78,7 @@ fn unmeasured(looked: &BTreeSet<RelPath>, stage: &Stage, context: &ReadContext<'
         .filter(|path| roots::of(&all, path).is_some_and(|root| root.dir == context.root.dir))
         .filter(|path| !looked.contains(*path) && !is_test_data(path))
         // One that is declared and left out by a `cfg` is for another platform or feature: nobody looked at it here.
-        .filter(|path| !layout::is_declared(context.files, path))
+        .filter(|path| !gated::is_left_out(context.files, path, layout::MODULE_DEPTH))
         .map(|path| {
             let message = format!("no build target of the root at `{}` reads this file", context.root.dir);
             let mut residual = Residual::error(Component::Str, Class::UnmeasuredFile, &stage.tool, message);

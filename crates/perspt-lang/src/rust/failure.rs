@@ -1,6 +1,6 @@
 //! What a failed test printed: where it panicked and what it said.
 
-use crate::shared::report::shortened;
+use crate::shared::report::{first_line, shortened};
 
 /// The text without thread numbers, which differ from run to run.
 pub(crate) fn settled(printed: &str) -> String {
@@ -30,6 +30,17 @@ pub(crate) fn message(printed: &str) -> String {
         })
         .collect();
     shortened(&words.join("\n"))
+}
+
+/// What was panicked with, in one line: the first, and the two sides of a comparison.
+pub(crate) fn in_one_line(message: &str) -> String {
+    let sides = message
+        .lines()
+        .map(str::trim)
+        .filter(|line| line.starts_with("left: ") || line.starts_with("right: "));
+    let sides: Vec<&str> = sides.collect();
+    let first = first_line(message);
+    if sides.is_empty() { first.to_owned() } else { format!("{first} ({})", sides.join(", ")) }
 }
 
 /// Where it panicked: path, line and column.

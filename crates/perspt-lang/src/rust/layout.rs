@@ -24,7 +24,7 @@ pub(crate) static RUST: Language = Language {
 };
 
 /// How far up declarations of modules are followed.
-const MODULE_DEPTH: usize = 20;
+pub(crate) const MODULE_DEPTH: usize = 20;
 
 /// A Rust tree beside another one.
 pub(crate) struct RustLayout<'a> {
@@ -131,24 +131,24 @@ fn is_test_module(files: &dyn Files, path: &RelPath, depth: usize) -> bool {
         .any(|(parent, guarded)| guarded || is_test_module(files, &parent, depth - 1))
 }
 
-/// Whether some file at its place declares a source file as a module.
-pub(crate) fn is_declared(files: &dyn Files, path: &RelPath) -> bool {
-    !declarations(files, path).is_empty()
+/// The name that a source file has as a module, and the files at the places where it would be declared.
+pub(crate) fn declared_in(path: &RelPath) -> (String, Vec<RelPath>) {
+    let folder = path.parent().unwrap_or_else(RelPath::root);
+    let (name, dir) = match path.name().trim_end_matches(".rs") {
+        "mod" => (folder.name().to_owned(), folder.parent()),
+        "lib" | "main" => return (String::new(), Vec::new()),
+        stem => (stem.to_owned(), Some(folder)),
+    };
+    let Some(dir) = dir else { return (name, Vec::new()) };
+    let inside = ["lib.rs", "main.rs", "mod.rs"].map(|name| dir.join(name).ok());
+    let beside = RelPath::parse(&format!("{}.rs", dir.as_str())).ok();
+    (name, inside.into_iter().chain([beside]).flatten().collect())
 }
 
 /// The files that declare a source file as a module, and whether only under `cfg(test)`.
 fn declarations(files: &dyn Files, path: &RelPath) -> Vec<(RelPath, bool)> {
-    let Some(folder) = path.parent() else { return Vec::new() };
-    let stem = path.name().trim_end_matches(".rs");
-    let (name, dir) = match stem {
-        "mod" => (folder.name().to_owned(), folder.parent()),
-        "lib" | "main" => return Vec::new(),
-        stem => (stem.to_owned(), Some(folder)),
-    };
-    let Some(dir) = dir else { return Vec::new() };
-    let inside = ["lib.rs", "main.rs", "mod.rs"].map(|name| dir.join(name).ok());
-    let beside = RelPath::parse(&format!("{}.rs", dir.as_str())).ok();
-    let parents = inside.into_iter().chain([beside]).flatten().filter(|parent| parent != path);
+    let (name, parents) = declared_in(path);
+    let parents = parents.into_iter().filter(|parent| parent != path);
     parents
         .filter_map(|parent| {
             let text = files.text(&parent).filter(|text| text.contains(&name))?;

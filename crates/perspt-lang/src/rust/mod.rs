@@ -7,6 +7,7 @@ mod docs;
 mod evidence;
 mod failure;
 mod fetch;
+mod gated;
 mod layout;
 mod libtest;
 mod looked;
@@ -23,12 +24,12 @@ mod stderr;
 use std::collections::{BTreeMap, BTreeSet};
 
 use perspt_core::path::RelPath;
-use perspt_core::reading::{Reading, StageKind};
-use perspt_core::residual::Class;
+use perspt_core::reading::{Part, Reading, StageKind};
+use perspt_core::residual::{Class, Residual};
 use perspt_core::stage::{Root, Stage, Step, StepEnd, StepOutput};
 
 use crate::plugin::{
-    CommandKind, Concessions, Fetch, Files, Machine, NoTool, Pair, Plant, Plugin, Probe, ReadContext,
+    CommandKind, Concessions, Fetch, Files, Machine, NoTool, Pair, Plant, Plugin, Probe, ReadContext, Seen,
     Selection, Structure, ToolState, Tools, Was,
 };
 use crate::shared::compare::compare;
@@ -176,6 +177,24 @@ impl Plugin for Rust {
 
     fn plants(&self, stage: StageKind, root: &Root, files: &dyn Files, name: &str) -> Vec<Plant> {
         plants::plants(stage, root, files, name)
+    }
+
+    fn more(&self, stage: StageKind, root: &Root, pair: &Pair<'_>, _machine: &Machine) -> Vec<Step> {
+        if stage == StageKind::Build { gated::checks(root, pair) } else { Vec::new() }
+    }
+
+    fn read_more(&self, stage: &Stage, output: &StepOutput, context: &ReadContext<'_>) -> Option<Seen> {
+        let reading = build::read_check(stage, output, context);
+        let of_the_code = |residual: &Residual| {
+            matches!(residual.class, Class::CompileError | Class::LinkError | Class::CompileWarning)
+        };
+        let residuals: Vec<Residual> = reading.residuals.into_iter().filter(of_the_code).collect();
+        let looked = output.end.is_success() || !residuals.is_empty();
+        looked.then_some(Seen { residuals, looked: reading.looked })
+    }
+
+    fn parts(&self, stage: StageKind, pair: &Pair<'_>, more: bool) -> Vec<Part> {
+        if stage == StageKind::Build { gated::parts(pair, more) } else { Vec::new() }
     }
 
     fn structure(&self, pair: &Pair<'_>) -> Structure {

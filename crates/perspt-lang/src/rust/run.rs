@@ -216,7 +216,7 @@ impl Run<'_> {
     fn failed(&mut self, full: &TestName, printed: Option<&String>, file: Option<&RelPath>) -> String {
         let printed = failure::settled(printed.map_or("", String::as_str));
         let what = failure::message(&printed);
-        let message = format!("`{}` failed: {}", full.0, report::first_line(&what));
+        let message = format!("`{}` failed: {}", full.0, failure::in_one_line(&what));
         let mut residual = failed(&self.stage.tool, Class::TestFailed, full, message);
         let panicked = failure::place(&printed).and_then(|(path, line, column)| {
             Some((in_tree(self.context, path)?, report::place(line, column)))

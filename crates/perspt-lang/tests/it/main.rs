@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::disallowed_types)]
 
 mod garbage;
+mod looks;
 mod python_read;
 mod python_tests;
 mod rust_read;

@@ -11,7 +11,7 @@ fn rust() -> &'static dyn Plugin {
     plugin("rust").unwrap()
 }
 
-fn manifest(name: &str) -> String {
+pub fn manifest(name: &str) -> String {
     format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2021\"\n")
 }
 

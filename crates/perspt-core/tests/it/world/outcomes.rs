@@ -191,7 +191,7 @@ impl World {
             reading.tests = None;
         }
         reading.blob = blob(&self.fresh("old tests"));
-        Ended::Measured { reading, environment: None, runs: vec![run_note()] }
+        Ended::Measured { reading, environment: None, runs: vec![run_note()], reused: false }
     }
 
     /// A judge as simple as can be: errors count, the finding that was there before is a matter of consent once
@@ -278,7 +278,7 @@ impl World {
             environment = Some(missing("a module"));
         }
         reading.blob = blob(&self.fresh("reading"));
-        Ended::Measured { reading, environment, runs: vec![run_note()] }
+        Ended::Measured { reading, environment, runs: vec![run_note()], reused: false }
     }
 
     fn tests_of(&mut self, reading: &mut ReadingSummary) {

@@ -1,0 +1,249 @@
+//! Changed lines behind a `cfg`: for another platform, behind a feature, left out of tests.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use perspt_core::grade::Grade;
+use perspt_core::path::RelPath;
+use perspt_core::reading::Part;
+use perspt_core::stage::{Root, Step};
+use serde_json::Value;
+use tree_sitter::{Node, Parser};
+
+use super::{layout, manifest, stages};
+use crate::plugin::{Files, Pair};
+use crate::shared::toml::{at, texts};
+
+/// An item behind a `cfg`, some line of which the candidate changed.
+struct Gated {
+    file: RelPath,
+    lines: (u32, u32),
+    /// What stands between the parentheses.
+    condition: String,
+}
+
+/// The parts of changed files of which less is proved than of the rest. `built` says that they were checked with the
+/// features they name.
+pub(crate) fn parts(pair: &Pair<'_>, built: bool) -> Vec<Part> {
+    let parts = changed(pair).into_iter().filter_map(|gated| {
+        let condition = Condition::parse(&gated.condition);
+        let on = features_of(pair.candidate, &gated.file).map(|(_, defaults)| defaults).unwrap_or_default();
+        let mut all = on.clone();
+        all.extend(condition.features());
+        let grade = match () {
+            () if condition.holds(true, &on) => return None,
+            () if condition.holds(false, &on) => Grade::Build,
+            () if built && (condition.holds(true, &all) || condition.holds(false, &all)) => Grade::Build,
+            () => Grade::Syntax,
+        };
+        let why = format!("cfg({})", gated.condition);
+        Some(Part { file: gated.file, lines: gated.lines, grade, why })
+    });
+    parts.collect()
+}
+
+/// One more check for each package in which lines changed that a feature hides, with those features.
+pub(crate) fn checks(root: &Root, pair: &Pair<'_>) -> Vec<Step> {
+    let mut wanted: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for gated in changed(pair) {
+        let Some((package, defaults)) = features_of(pair.candidate, &gated.file) else { continue };
+        let named = Condition::parse(&gated.condition).features();
+        let off: BTreeSet<String> = named.into_iter().filter(|name| !defaults.contains(name)).collect();
+        if !off.is_empty() {
+            wanted.entry(package).or_default().extend(off);
+        }
+    }
+    let check = |(package, features): (String, BTreeSet<String>)| {
+        let features = features.into_iter().collect::<Vec<_>>().join(",");
+        let arguments = [
+            "check",
+            "-p",
+            &package,
+            "--all-targets",
+            "--features",
+            &features,
+            "--keep-going",
+            "--offline",
+            "--message-format=json",
+        ];
+        stages::in_build("check", &arguments, root)
+    };
+    wanted.into_iter().map(check).collect()
+}
+
+/// The name of the package that a file belongs to, and the features that are on by themselves.
+fn features_of(files: &dyn Files, file: &RelPath) -> Option<(String, BTreeSet<String>)> {
+    let manifest = file.ancestors().find_map(|dir| manifest::of(files, &dir).filter(manifest::is_package))?;
+    let name = at(&manifest, &["package", "name"]).and_then(Value::as_str)?.to_owned();
+    let mut on = BTreeSet::new();
+    let mut open = vec!["default".to_owned()];
+    while let Some(feature) = open.pop() {
+        if on.insert(feature.clone()) {
+            open.extend(texts(&manifest, &["features", &feature]).into_iter().map(str::to_owned));
+        }
+    }
+    Some((name, on))
+}
+
+/// Whether a source file is a module that a `cfg` leaves out of every build on this machine, by the declarations above it.
+pub(crate) fn is_left_out(files: &dyn Files, path: &RelPath, depth: usize) -> bool {
+    let Some((_, on)) = features_of(files, path) else { return false };
+    let (name, parents) = layout::declared_in(path);
+    parents.into_iter().filter(|parent| parent != path && depth > 0).any(|parent| {
+        let Some(text) = files.text(&parent) else { return false };
+        let lines: Vec<&str> = text.lines().collect();
+        let declares = |line: &&str| {
+            line.trim().trim_start_matches("pub ").trim_start_matches("pub(crate) ") == format!("mod {name};")
+        };
+        let gated = items(&text).into_iter().any(|((first, last), condition)| {
+            let inside = lines.get(first as usize - 1..last as usize).unwrap_or_default();
+            let condition = Condition::parse(&condition);
+            inside.iter().any(&declares)
+                && !condition.holds(true, &on)
+                && !condition.holds(false, &on)
+        });
+        gated || (lines.iter().any(declares) && is_left_out(files, &parent, depth - 1))
+    })
+}
+
+fn changed(pair: &Pair<'_>) -> Vec<Gated> {
+    let changes = pair.base.tree().changes_to(pair.candidate.tree());
+    let sources = changes.into_iter().filter(|change| change.after.is_some()).map(|change| change.path);
+    sources
+        .filter(|path| path.extension() == Some("rs"))
+        .filter_map(|path| Some((pair.candidate.text(&path)?, path)))
+        .filter(|(text, _)| text.contains("cfg"))
+        .flat_map(|(text, path)| {
+            let before = pair.base.text(&path).unwrap_or_default();
+            let known: BTreeSet<&str> = before.lines().collect();
+            let new: BTreeSet<u32> =
+                text.lines().zip(1..).filter(|(line, _)| !known.contains(line)).map(|(_, at)| at).collect();
+            let touched = |(first, last): (u32, u32)| new.range(first..=last).next().is_some();
+            let items = items(&text).into_iter().filter(move |(lines, _)| touched(*lines));
+            items.map(|(lines, condition)| Gated { file: path.clone(), lines, condition }).collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+/// The items of a text that stand behind a `cfg`, by their lines.
+fn items(text: &str) -> Vec<((u32, u32), String)> {
+    let mut parser = Parser::new();
+    let grammar = tree_sitter_rust::LANGUAGE.into();
+    let Some(tree) = parser.set_language(&grammar).ok().and_then(|()| parser.parse(text, None)) else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    let mut open = vec![tree.root_node()];
+    while let Some(node) = open.pop() {
+        let mut cursor = node.walk();
+        open.extend(node.children(&mut cursor));
+        let inner = node.kind() == "inner_attribute_item";
+        if !inner && node.kind() != "attribute_item" {
+            continue;
+        }
+        let Some(condition) = node.utf8_text(text.as_bytes()).ok().and_then(condition_of) else { continue };
+        let Some(item) = (if inner { node.parent() } else { guarded(node) }) else { continue };
+        let line = |row: usize| u32::try_from(row + 1).unwrap_or(u32::MAX);
+        let first = if inner { item.start_position().row } else { node.start_position().row };
+        found.push(((line(first), line(item.end_position().row)), condition));
+    }
+    found.sort();
+    found
+}
+
+/// What an attribute stands before, other attributes and comments aside.
+fn guarded(attribute: Node<'_>) -> Option<Node<'_>> {
+    std::iter::successors(attribute.next_named_sibling(), |node| node.next_named_sibling())
+        .find(|node| !["attribute_item", "line_comment", "block_comment"].contains(&node.kind()))
+}
+
+/// What stands between the parentheses of `#[cfg(…)]`.
+fn condition_of(attribute: &str) -> Option<String> {
+    let inside = attribute.trim_start_matches(['#', '!', '[', ' ']).strip_prefix("cfg")?.trim_start();
+    let inside = inside.strip_prefix('(')?;
+    Some(inside.get(..inside.rfind(')')?)?.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// A condition of `cfg`.
+enum Condition {
+    All(Vec<Condition>),
+    Any(Vec<Condition>),
+    Not(Box<Condition>),
+    Is(String, Option<String>),
+}
+
+impl Condition {
+    fn parse(text: &str) -> Condition {
+        let text = text.trim();
+        let inside = |word: &str| {
+            let rest = text.strip_prefix(word)?.trim_start().strip_prefix('(')?;
+            rest.strip_suffix(')')
+        };
+        let each = |inside: &str| split(inside).into_iter().map(Condition::parse).collect();
+        if let Some(inside) = inside("all") {
+            return Condition::All(each(inside));
+        }
+        if let Some(inside) = inside("any") {
+            return Condition::Any(each(inside));
+        }
+        if let Some(inside) = inside("not") {
+            return Condition::Not(Box::new(Condition::parse(inside.trim_end_matches([',', ' ']))));
+        }
+        match text.split_once('=') {
+            Some((key, value)) => {
+                let value = value.trim().trim_matches('"').to_owned();
+                Condition::Is(key.trim().to_owned(), Some(value))
+            }
+            None => Condition::Is(text.to_owned(), None),
+        }
+    }
+
+    /// Whether it holds on this machine, in a build of tests or not, with these features. What is not known does not.
+    fn holds(&self, test: bool, features: &BTreeSet<String>) -> bool {
+        match self {
+            Condition::All(all) => all.iter().all(|one| one.holds(test, features)),
+            Condition::Any(any) => any.iter().any(|one| one.holds(test, features)),
+            Condition::Not(one) => !one.holds(test, features),
+            Condition::Is(key, value) => match (key.as_str(), value.as_deref()) {
+                ("test", None) => test,
+                ("debug_assertions", None) => true,
+                ("unix", None) => cfg!(unix),
+                ("windows", None) => cfg!(windows),
+                ("feature", Some(name)) => features.contains(name),
+                ("target_os", Some(name)) => name == std::env::consts::OS,
+                ("target_arch", Some(name)) => name == std::env::consts::ARCH,
+                ("target_family", Some(name)) => name == std::env::consts::FAMILY,
+                ("target_pointer_width", Some(name)) => name == usize::BITS.to_string(),
+                ("panic", Some(name)) => name == "unwind",
+                _ => false,
+            },
+        }
+    }
+
+    fn features(&self) -> BTreeSet<String> {
+        match self {
+            Condition::All(all) | Condition::Any(all) => all.iter().flat_map(Condition::features).collect(),
+            Condition::Not(one) => one.features(),
+            Condition::Is(key, Some(name)) if key == "feature" => BTreeSet::from([name.clone()]),
+            Condition::Is(..) => BTreeSet::new(),
+        }
+    }
+}
+
+/// The parts between the commas that stand in no parentheses.
+fn split(text: &str) -> Vec<&str> {
+    let (mut depth, mut start, mut parts) = (0_i32, 0, Vec::new());
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            ',' if depth == 0 => {
+                parts.push(&text[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&text[start..]);
+    parts.retain(|part| !part.trim().is_empty());
+    parts
+}

@@ -1,0 +1,108 @@
+//! Looks beyond a language's own stages: lines behind a `cfg`, data files, shell scripts.
+
+use perspt_core::grade::Grade;
+use perspt_core::reading::StageKind;
+use perspt_core::stage::{StepEnd, StepOutput};
+use perspt_lang::plugin::{Machine, Pair};
+use perspt_lang::{data, plugin, shell};
+
+use crate::rust_read::manifest;
+use crate::support::{Map, path};
+
+const FEATURES: &str = "\n[features]\ndefault = [\"basic\"]\nbasic = []\nextra = []\n";
+
+/// What is said of the changed lines of `src/lib.rs`, and whether one more check is made.
+fn gated(before: &str, after: &str, built: bool) -> (Vec<(u32, u32, Grade, String)>, bool) {
+    let base = Map::of(&[("Cargo.toml", &format!("{}{FEATURES}", manifest("demo"))), ("src/lib.rs", before)]);
+    let candidate = base.with("src/lib.rs", after);
+    let pair = Pair { base: &base, candidate: &candidate };
+    let rust = plugin("rust").unwrap();
+    let root = rust.roots(&candidate).remove(0);
+    let more = rust.more(StageKind::Build, &root, &pair, &Machine::default());
+    let features = |argv: &[String]| argv.windows(2).any(|two| two == ["--features", "extra"]);
+    assert!(more.iter().all(|step| features(&step.argv)), "{more:?}");
+    let parts = rust.parts(StageKind::Build, &pair, built).into_iter();
+    let parts = parts.map(|part| (part.lines.0, part.lines.1, part.grade, part.why)).collect();
+    (parts, !more.is_empty())
+}
+
+#[test]
+fn changed_lines_behind_a_cfg_are_said_and_a_feature_that_is_off_is_checked() {
+    let plain = "pub fn a() {}\n";
+    let behind = |condition: &str| format!("{plain}\n#[cfg({condition})]\npub fn b() {{\n    a()\n}}\n");
+    for (condition, built, grade, more) in [
+        ("windows", false, Some(Grade::Syntax), false),
+        ("not(test)", false, Some(Grade::Build), false),
+        ("feature = \"extra\"", false, Some(Grade::Syntax), true),
+        ("feature = \"extra\"", true, Some(Grade::Build), true),
+        ("all(windows, feature = \"extra\")", true, Some(Grade::Syntax), true),
+        ("any(unix, feature = \"extra\")", false, None, true),
+        ("feature = \"basic\"", false, None, false),
+        ("not(windows)", false, None, false),
+        ("test", false, None, false),
+        ("unix", false, None, false),
+        ("unknown_to_all", false, Some(Grade::Syntax), false),
+    ] {
+        let after = behind(condition);
+        let (parts, asked) = gated(plain, &after, built);
+        let expected: Vec<_> =
+            grade.into_iter().map(|grade| (3, 6, grade, format!("cfg({condition})"))).collect();
+        assert_eq!((parts, asked), (expected, more), "{condition}");
+        // What stood there before is nobody's change.
+        let other = format!("{after}\npub fn c() {{}}\n");
+        assert_eq!(gated(&after, &other, false), (vec![], false), "{condition}");
+    }
+    let whole = "#![cfg(windows)]\npub fn a() {}\n";
+    assert_eq!(gated("", whole, false).0, [(1, 3, Grade::Syntax, "cfg(windows)".to_owned())]);
+}
+
+#[test]
+fn data_is_parsed_where_its_name_says_what_it_is() {
+    for (name, right, wrong) in [
+        ("package.json", "{\"a\": [1]}", "{\"a\": [1,]}"),
+        ("pyproject.toml", "[a]\nb = 1\n", "[a\nb = 1\n"),
+        (".github/workflows/ci.yml", "on: push\njobs:\n  a: {}\n---\nb: 1\n", "on: [push\njobs: }\n"),
+    ] {
+        assert_eq!(data::check(&path(name), right), Some(Ok(())), "{name}");
+        assert!(data::check(&path(name), wrong).unwrap().is_err(), "{name}");
+    }
+    // Files that allow comments, templates, and what nothing here parses.
+    for (name, text) in [
+        ("tsconfig.json", "{ // why\n}"),
+        (".vscode/settings.json", "{,}"),
+        ("chart/templates/a.yaml", "a: {{ .Values.b }}\n"),
+        ("page.html", "<p>"),
+        ("Makefile", "all:"),
+    ] {
+        assert_eq!(data::check(&path(name), text), None, "{name}");
+    }
+}
+
+#[test]
+fn scripts_are_checked_by_the_shell_they_are_for() {
+    let candidate = Map::of(&[
+        ("a.sh", "echo\n"),
+        ("b.sh", "#!/bin/bash -e\necho\n"),
+        ("tools/run", "#!/usr/bin/env bash\necho\n"),
+        ("tools/py", "#!/usr/bin/env python3\n"),
+        ("c.sh", "#!/bin/zsh\n"),
+        ("notes.txt", "#!/bin/sh\n"),
+    ]);
+    let pair = Pair { base: &Map::default(), candidate: &candidate };
+    let asked: Vec<String> = shell::checks(&pair).iter().map(|step| step.argv.join(" ")).collect();
+    assert_eq!(asked, ["sh -n {tree}/a.sh", "bash -n {tree}/b.sh", "bash -n {tree}/tools/run"]);
+    let output = |end: StepEnd, stderr: &str| StepOutput {
+        step: "a.sh".to_owned(),
+        end,
+        stdout: vec![],
+        stderr: stderr.as_bytes().to_vec(),
+        cut: false,
+        reports: Default::default(),
+    };
+    assert!(shell::read(&output(StepEnd::Exited(0), "")).unwrap().is_empty());
+    assert!(shell::read(&output(StepEnd::NotStarted("no sh".to_owned()), "")).is_none());
+    let found =
+        shell::read(&output(StepEnd::Exited(2), "/w/a.sh: 2: Syntax error: \"then\" unexpected\n")).unwrap();
+    assert_eq!(found[0].message, "\"then\" unexpected");
+    assert_eq!((found[0].file.clone(), found[0].place.unwrap().line), (Some(path("a.sh")), 2));
+}
