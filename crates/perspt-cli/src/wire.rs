@@ -165,6 +165,15 @@ pub fn environment() -> BTreeMap<String, String> {
     env
 }
 
+/// What is hidden from the commands that build and test: the user's secrets and perspt's own data.
+pub fn secret_places(home: &Home, config: &Config) -> Vec<PathBuf> {
+    let variable = |name: &str| std::env::var_os(name).map(PathBuf::from);
+    let mut places = perspt_sandbox::secret_places(variable("HOME").as_deref(), &variable);
+    places.extend(home.private_places());
+    places.push(config.file());
+    places
+}
+
 /// Makes the model a session names. Its log has the address without credentials and query; like the key, they
 /// come from the configuration, where that means the same endpoint.
 fn model_maker(config: &Config) -> Result<ModelMaker, Failure> {
@@ -242,6 +251,7 @@ pub fn drive(home: &Home, config: &Config, open: Open, view: &mut dyn View) -> R
         runner: runner()?,
         plugins: perspt_lang::plugins().to_vec(),
         env: environment(),
+        secret_places: secret_places(home, config),
         model: model_maker(config)?,
         console: Arc::new(Person::default()),
     };

@@ -58,6 +58,8 @@ pub struct Parts {
     pub machine: Machine,
     /// The environment every command starts from.
     pub env: BTreeMap<String, String>,
+    /// Places that are hidden from commands that do not fetch.
+    pub secret_places: Vec<PathBuf>,
     /// Makes the model.
     pub model: ModelMaker,
     /// Who answers questions.
