@@ -1,11 +1,10 @@
 //! Secrets in texts: found by pattern or because they are known, and taken out before a text is shown.
 //!
-//! Tool output is [`Masks::masked`]: what is gone there is gone. The text of a file is [`Masks::veiled`]: each secret
-//! becomes a placeholder, and [`put_back`] turns placeholders into what they stand for again.
+//! Each secret becomes a placeholder, in tool output and in the texts of files alike. Where an answer is applied to a
+//! file, [`put_back`] turns the placeholders of its text into what they stand for again.
 //!
 //! Limit: patterns know tokens by their form. A password that looks like a word is not found.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -13,9 +12,6 @@ use std::sync::LazyLock;
 use perspt_core::hash::Sha;
 use perspt_core::secret;
 use regex::{Captures, Regex};
-
-/// What stands for a secret in tool output.
-const MASK: &str = "<masked>";
 
 /// How a match has to look to be taken for a secret.
 #[derive(Clone, Copy)]
@@ -131,17 +127,13 @@ impl Masks {
         Masks { known }
     }
 
-    /// The text without its secrets.
-    pub fn masked<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let places = self.places(text);
-        if places.is_empty() {
-            return Cow::Borrowed(text);
-        }
-        Cow::Owned(secret::replaced(text, places.into_iter().map(|place| (place, MASK))))
+    /// The text as it may be shown.
+    pub fn masked(&self, text: &str) -> String {
+        self.mask(text).text
     }
 
     /// The text with a placeholder for each secret. The same text always has the same placeholders.
-    pub fn veiled(&self, text: &str) -> Veiled {
+    pub fn mask(&self, text: &str) -> Masked {
         let places = self.places(text);
         let found: BTreeSet<&str> = places.iter().map(|place| &text[place.clone()]).collect();
         let names = named(&found);
@@ -151,7 +143,7 @@ impl Masks {
         });
         let shown = secret::replaced(text, instead);
         let secrets = names.into_iter().map(|(secret, name)| (name, secret.to_owned())).collect();
-        Veiled { text: shown, secrets }
+        Masked { text: shown, secrets }
     }
 
     /// Where secrets stand: in order, none over another.
@@ -175,7 +167,7 @@ impl Masks {
 
 /// A text with placeholders instead of its secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Veiled {
+pub struct Masked {
     /// The text as it may be shown.
     pub text: String,
     /// What each placeholder stands for.

@@ -9,6 +9,11 @@ fn key_text() -> String {
     format!("-----BEGIN {0}-----\n{line}\n{line}\nQ29v==\n-----END {0}-----\n", "RSA PRIVATE KEY")
 }
 
+/// The text with one word for every placeholder.
+fn hidden(text: &str) -> String {
+    placeholders(text).into_iter().fold(text.to_owned(), |text, name| text.replace(name, "(hidden)"))
+}
+
 /// Texts with one secret each, and the secret.
 fn samples() -> Vec<(String, String)> {
     let body = "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8s9T0";
@@ -56,8 +61,8 @@ fn samples() -> Vec<(String, String)> {
 #[test]
 fn every_form_of_a_secret_is_taken_out_of_tool_output() {
     for (text, secret) in samples() {
-        let masked = Masks::default().masked(&text).into_owned();
-        assert_eq!(masked, text.replace(&secret, "<masked>"));
+        let masked = Masks::default().masked(&text);
+        assert_eq!(hidden(&masked), text.replace(&secret, "(hidden)"));
         assert_eq!(Masks::default().masked(&masked), masked, "masked twice");
     }
 }
@@ -65,12 +70,12 @@ fn every_form_of_a_secret_is_taken_out_of_tool_output() {
 #[test]
 fn the_body_of_a_private_key_is_taken_out_whole_or_cut_or_quoted() {
     let key = key_text();
-    let masked = Masks::default().masked(&key).into_owned();
-    assert_eq!(masked, "-----BEGIN RSA PRIVATE KEY-----\n<masked>\n-----END RSA PRIVATE KEY-----\n");
+    let masked = hidden(&Masks::default().masked(&key));
+    assert_eq!(masked, "-----BEGIN RSA PRIVATE KEY-----\n(hidden)\n-----END RSA PRIVATE KEY-----\n");
     let cut = &key[..key.len() - 60];
-    assert_eq!(Masks::default().masked(cut), "-----BEGIN RSA PRIVATE KEY-----\n<masked>");
+    assert_eq!(hidden(&Masks::default().masked(cut)), "-----BEGIN RSA PRIVATE KEY-----\n(hidden)");
     let quoted = format!("key = \"{}\"", key.trim().replace('\n', "\\n"));
-    let masked = Masks::default().masked(&quoted).into_owned();
+    let masked = Masks::default().masked(&quoted);
     assert!(!masked.contains("MIIE") && !masked.contains("Q29v"), "{masked}");
 }
 
@@ -98,7 +103,7 @@ fn what_only_looks_like_a_secret_stays() {
         "src/lib.rs:12:34 http://localhost:8080/a@b ssh://git@github.com:22/x",
     ] {
         assert_eq!(Masks::default().masked(text), text);
-        assert_eq!(Masks::default().veiled(text).text, text);
+        assert_eq!(Masks::default().mask(text).text, text);
     }
 }
 
@@ -120,31 +125,31 @@ fn values_of_secret_variables_are_masked_when_they_are_long_enough() {
     ]);
     let text = "my-own-key-4711 xmy-own-key-4711x Tr0ub4dor&3xy none nonetheless test authorization \
                 /home/me/.ssh/id_ed25519 a-keyboard-of-104-keys a-monkey-with-2-bananas";
-    let left = "<masked> x<masked>x <masked> none nonetheless test authorization \
+    let left = "(hidden) x(hidden)x (hidden) none nonetheless test authorization \
                 /home/me/.ssh/id_ed25519 a-keyboard-of-104-keys a-monkey-with-2-bananas";
-    assert_eq!(masks.masked(text), left);
+    assert_eq!(hidden(&masks.masked(text)), left);
     assert!(!format!("{masks:?}").contains("4711"));
 }
 
 #[test]
 fn a_file_is_shown_with_placeholders_that_are_put_back() {
     let text: String = samples().into_iter().map(|(text, _)| text + "\n").chain([key_text()]).collect();
-    let veiled = Masks::default().veiled(&text);
-    assert_eq!(veiled, Masks::default().veiled(&text));
+    let masked = Masks::default().mask(&text);
+    assert_eq!(masked, Masks::default().mask(&text));
     for (_, secret) in samples() {
-        assert!(!veiled.text.contains(&secret), "{secret}");
+        assert!(!masked.text.contains(&secret), "{secret}");
     }
-    assert!(!veiled.text.contains("MIIE"));
-    let shown = placeholders(&veiled.text);
-    assert!(shown.iter().copied().eq(veiled.secrets.keys().map(String::as_str)));
-    assert_eq!(put_back(&veiled.text, &veiled.secrets), text);
+    assert!(!masked.text.contains("MIIE"));
+    let shown = placeholders(&masked.text);
+    assert!(shown.iter().copied().eq(masked.secrets.keys().map(String::as_str)));
+    assert_eq!(put_back(&masked.text, &masked.secrets), text);
 }
 
 #[test]
 fn a_placeholder_stands_for_the_same_secret_after_an_edit_of_the_file() {
     let [first, second] = [&samples()[1], &samples()[3]].map(|(text, secret)| (text.clone(), secret.clone()));
-    let alone = Masks::default().veiled(&second.0);
-    let both = Masks::default().veiled(&format!("{}\n{}", first.0, second.0));
+    let alone = Masks::default().mask(&second.0);
+    let both = Masks::default().mask(&format!("{}\n{}", first.0, second.0));
     let (name, secret) = alone.secrets.first_key_value().unwrap();
     assert_eq!((both.secrets.get(name), secret), (Some(&second.1), &second.1));
 }
@@ -152,18 +157,18 @@ fn a_placeholder_stands_for_the_same_secret_after_an_edit_of_the_file() {
 #[test]
 fn many_secrets_of_one_file_are_told_apart() {
     let text: String = (0..400).map(|n| format!("ghp_{n:036}\n")).collect();
-    let veiled = Masks::default().veiled(&text);
-    assert_eq!(veiled.secrets.len(), 400);
-    assert_eq!(put_back(&veiled.text, &veiled.secrets), text);
+    let masked = Masks::default().mask(&text);
+    assert_eq!(masked.secrets.len(), 400);
+    assert_eq!(put_back(&masked.text, &masked.secrets), text);
 }
 
 #[test]
 fn the_lines_of_a_secret_end_as_the_lines_around_it() {
     let key = key_text().replace('\n', "\r\n");
-    let veiled = Masks::default().veiled(&key);
-    assert_eq!(put_back(&veiled.text, &veiled.secrets), key);
-    let plain = veiled.text.replace('\r', "");
-    assert_eq!(put_back(&plain, &veiled.secrets), key_text());
+    let masked = Masks::default().mask(&key);
+    assert_eq!(put_back(&masked.text, &masked.secrets), key);
+    let plain = masked.text.replace('\r', "");
+    assert_eq!(put_back(&plain, &masked.secrets), key_text());
 }
 
 proptest! {
@@ -173,7 +178,7 @@ proptest! {
     ) {
         let samples = samples();
         let text: String = parts.iter().map(|(part, at)| format!("{part}\n{}\n", samples[*at].0)).collect();
-        let veiled = Masks::default().veiled(&text);
-        prop_assert_eq!(put_back(&veiled.text, &veiled.secrets), text);
+        let masked = Masks::default().mask(&text);
+        prop_assert_eq!(put_back(&masked.text, &masked.secrets), text);
     }
 }
