@@ -17,6 +17,7 @@ use perspt_lang::plugin::{Files, Plugin, ReadContext};
 use perspt_sandbox::Cancel;
 use perspt_sandbox::slot::{Drift, leads_back, link_texts};
 
+use super::masked::masked_reading;
 use crate::actor::{Actor, Bench, Halt, brief};
 use crate::files::{Sources, TreeFiles, exists};
 
@@ -35,6 +36,7 @@ impl Actor {
         let files = TreeFiles::new(tree.clone(), self.sources());
         if stage.kind == StageKind::Structure {
             let reading = self.structure(state, node, branch, &files)?;
+            let reading = masked_reading(&self.parts.masks, reading);
             let blob = self.keep(&reading)?;
             let reading = ReadingSummary::of(&reading, blob);
             return Ok(Ended::Measured { reading, environment: None, runs: vec![] });
@@ -148,7 +150,7 @@ impl Actor {
         let context = ReadContext { tree: tree.id(), root, seen_as: &seen_as, files: &files };
         let mut reading = plugin.read(&description, &outputs, &context);
         drift.into_iter().for_each(|drift| drifted(&mut reading, drift, &|path| plugin.is_lockfile(path)));
-        Ok(reading)
+        Ok(masked_reading(&self.parts.masks, reading))
     }
 
     /// Where tools do not see the slot at the workspace's own path, a link into the original tree would

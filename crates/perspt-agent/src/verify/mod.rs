@@ -5,9 +5,11 @@ mod calibrate;
 mod commands;
 mod judge;
 mod lay_out;
+mod masked;
 mod measure;
 mod old_tests;
 mod structure;
 
 pub(crate) use commands::Commands;
 pub(crate) use judge::Exhibits;
+pub(crate) use masked::{masked_finding, masked_lines};

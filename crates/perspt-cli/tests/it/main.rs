@@ -12,6 +12,7 @@ mod lines;
 mod odd;
 mod provider;
 mod road;
+mod secrets;
 mod support;
 mod swapped;
 mod tools;
