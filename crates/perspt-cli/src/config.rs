@@ -23,6 +23,9 @@ const MODEL_MAX: usize = 200;
 /// For addresses, and for the folder in `replay:DIR`.
 const PLACE_MAX: usize = 2000;
 
+/// The user's file in the data directory.
+const FILE: &str = "config.toml";
+
 /// Where a value comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
@@ -104,7 +107,7 @@ impl Config {
             .iter()
             .map(|(key, text)| (*key, Value { text: text(&built_in), source: Source::BuiltIn }))
             .collect();
-        read_file(&home.join("config.toml"), &mut values)?;
+        read_file(&home.join(FILE), &mut values)?;
         let mut from_env = |key: &'static str, variable: &str| {
             if let Some(text) = variable_text(variable) {
                 values.insert(key, Value { text, source: Source::Environment(variable.to_owned()) });
@@ -138,6 +141,11 @@ impl Config {
     /// Every key with its value.
     pub fn values(&self) -> impl Iterator<Item = (&'static str, &Value)> {
         KEYS.iter().filter_map(|(key, _)| Some((*key, self.values.get(key)?)))
+    }
+
+    /// The user's file, whether it is there or not.
+    pub fn file(&self) -> PathBuf {
+        self.home.join(FILE)
     }
 
     /// One value.

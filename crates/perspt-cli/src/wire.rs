@@ -1,6 +1,7 @@
 //! Putting a session together: home, runner, model, plugins, environment, and the loop.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,6 +14,7 @@ use perspt_core::ids::SessionId;
 use perspt_core::state::SessionState;
 use perspt_lang::plugin::Machine;
 use perspt_model::{Key, Model, OpenAi, OpenAiConfig, Recorded, shown_url};
+use perspt_policy::mask::Masks;
 use perspt_sandbox::Runner;
 use perspt_store::{Home, RealDisk};
 use rustix::fs::{Access, AtFlags, CWD, accessat};
@@ -165,6 +167,22 @@ pub fn environment() -> BTreeMap<String, String> {
     env
 }
 
+/// What is hidden from the commands that build and test: the user's secrets and perspt's own data.
+pub fn secret_places(home: &Home, config: &Config) -> Vec<PathBuf> {
+    let variable = |name: &str| std::env::var_os(name).map(PathBuf::from);
+    let mut places = perspt_sandbox::secret_places(variable("HOME").as_deref(), &variable);
+    places.extend(home.private_places());
+    places.push(config.file());
+    places
+}
+
+/// What is never shown: the values of secret variables, the provider's key among them, and what looks like a secret.
+fn masks() -> Masks {
+    let text =
+        |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
+    Masks::knowing(std::env::vars_os().filter_map(text))
+}
+
 /// Makes the model a session names. Its log has the address without credentials and query; like the key, they
 /// come from the configuration, where that means the same endpoint.
 fn model_maker(config: &Config) -> Result<ModelMaker, Failure> {
@@ -242,6 +260,8 @@ pub fn drive(home: &Home, config: &Config, open: Open, view: &mut dyn View) -> R
         runner: runner()?,
         plugins: perspt_lang::plugins().to_vec(),
         env: environment(),
+        secret_places: secret_places(home, config),
+        masks: masks(),
         model: model_maker(config)?,
         console: Arc::new(Person::default()),
     };

@@ -19,6 +19,7 @@ pub mod path;
 pub mod plan;
 pub mod reading;
 pub mod residual;
+pub mod secret;
 pub mod stage;
 pub mod state;
 pub mod tree;

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use perspt_core::secret;
+
 /// An API key. Nothing that prints shows it; only this crate can read it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Key(Arc<str>);
@@ -57,8 +59,9 @@ impl Censor {
     /// Secrets go before the text is cut, or the cut could leave half of one.
     pub(crate) fn excerpt(&self, text: &str) -> String {
         let mut text = text.to_owned();
-        for secret in &self.secrets {
-            text = text.replace(&**secret, "(hidden)");
+        for known in &self.secrets {
+            let found = secret::places(&text, known);
+            text = secret::replaced(&text, found.into_iter().map(|place| (place, "(hidden)")));
         }
         let mut line = String::new();
         let mut used = 0;

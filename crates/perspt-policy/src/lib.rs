@@ -4,4 +4,5 @@
 
 pub mod argv;
 pub mod bounds;
+pub mod mask;
 pub mod secrets;

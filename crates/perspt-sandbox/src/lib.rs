@@ -10,8 +10,10 @@
 mod confine;
 mod helper;
 pub mod run;
+mod secret_places;
 pub mod slot;
 
 pub use confine::{Allowed, Confinement, Level, Namespace, Seccomp};
 pub use helper::helper_main;
 pub use run::{Access, Bind, Bounds, Cancel, Captured, CommandSpec, End, Network, Ran, Runner, SandboxError};
+pub use secret_places::secret_places;

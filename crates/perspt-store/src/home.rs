@@ -74,6 +74,11 @@ impl Home {
         self.root.join("slots")
     }
 
+    /// What no command that perspt runs has to read. The slots are not among it: commands work there.
+    pub fn private_places(&self) -> Vec<PathBuf> {
+        [SESSIONS, WORKSPACES].map(|name| self.root.join(name)).into()
+    }
+
     /// Where a session lives.
     pub fn session_dir(&self, id: &SessionId) -> PathBuf {
         self.root.join(SESSIONS).join(id.as_str())

@@ -12,6 +12,7 @@ use perspt_model::estimate_tokens;
 use super::{Actor, Halt};
 use crate::context::{Bounds, Package, Request, assemble};
 use crate::prompt::{Evidence, ProjectEvidence, RetryEvidence, compile};
+use crate::verify::{masked_finding, masked_lines};
 
 impl Actor {
     pub(super) fn assemble(
@@ -30,7 +31,7 @@ impl Actor {
             Some(node) => self.node_request(state, node, &files, task),
             None => self.architect_request(&files, task),
         };
-        let package = assemble(&request, &files, Bounds::default());
+        let package = assemble(&request, &files, Bounds::default(), &self.parts.masks);
         files.is_whole()?;
         if intent == Intent::Generate {
             // What the user writes there meanwhile is known by what was there before.
@@ -145,8 +146,8 @@ impl Actor {
         let Some(failure) = &node.failure else { return Ok(None) };
         let settings = state.settings();
         let mut retry = RetryEvidence {
-            reason: failure.reason.clone(),
-            violations: failure.lines.clone(),
+            reason: self.parts.masks.masked(&failure.reason),
+            violations: masked_lines(&self.parts.masks, &failure.lines),
             answers_left: settings.answers.saturating_sub(node.answers_used()),
             corrections_left: settings.corrections.saturating_sub(node.corrections.saturating_sub(1)),
             repeated: node.same_answer.times == 2 || node.same_findings.times == 2,
@@ -157,7 +158,8 @@ impl Actor {
             Intent::Correction => {
                 for blob in evidence {
                     let judgement: Judgement = self.kept("a judgement", *blob)?;
-                    retry.findings.extend(judgement.counted().cloned());
+                    let counted = judgement.counted().cloned();
+                    retry.findings.extend(counted.map(|one| masked_finding(&self.parts.masks, one)));
                 }
             }
             Intent::Retarget | Intent::Malformed => {

@@ -36,6 +36,8 @@ pub(crate) struct Floor<'a> {
     pub env: &'a BTreeMap<String, String>,
     /// The workspace.
     pub workspace: &'a Path,
+    /// Places that are hidden from commands that do not fetch.
+    pub secret_places: &'a [PathBuf],
 }
 
 /// A slot, ours alone or borrowed from the actor.
@@ -77,8 +79,12 @@ impl Actor {
         }
         let tree = slot.as_ref().map(Slot::tree).unwrap_or_default();
         let seen_as = if namespaces { self.parts.workspace.clone() } else { tree };
-        let floor =
-            Floor { runner: &self.parts.runner, env: &self.parts.env, workspace: &self.parts.workspace };
+        let floor = Floor {
+            runner: &self.parts.runner,
+            env: &self.parts.env,
+            workspace: &self.parts.workspace,
+            secret_places: &self.parts.secret_places,
+        };
         Ok(Bench { floor, slot: Hold::Borrowed(slot), seen_as, runs: Vec::new() })
     }
 }
@@ -391,7 +397,12 @@ impl<'a> Bench<'a> {
                 Network::On
             }
         };
-        Ok(Bounds { writable, network, binds, held: Some(Arc::new(held)) })
+        let hidden = match step.profile {
+            Profile::Build | Profile::Test => self.floor.secret_places.to_vec(),
+            // Private packages are fetched with the user's own credentials.
+            Profile::Fetch => Vec::new(),
+        };
+        Ok(Bounds { writable, network, binds, hidden, held: Some(Arc::new(held)) })
     }
 }
 

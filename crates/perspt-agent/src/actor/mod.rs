@@ -18,6 +18,7 @@ use perspt_core::ids::EffectId;
 use perspt_core::state::{SessionState, Wanted};
 use perspt_lang::plugin::{Machine, Plugin};
 use perspt_model::Model;
+use perspt_policy::mask::Masks;
 use perspt_sandbox::slot::{BadTarget, Slot, SlotError, StatCache};
 use perspt_sandbox::{Cancel, Runner};
 use perspt_store::{Blobs, Home, WorkspaceLease, publish};
@@ -58,6 +59,10 @@ pub struct Parts {
     pub machine: Machine,
     /// The environment every command starts from.
     pub env: BTreeMap<String, String>,
+    /// Places that are hidden from commands that do not fetch.
+    pub secret_places: Vec<PathBuf>,
+    /// What is never shown.
+    pub masks: Masks,
     /// Makes the model.
     pub model: ModelMaker,
     /// Who answers questions.

@@ -16,10 +16,10 @@ use perspt_lang::plugin::{Files, Plugin};
 use perspt_policy::bounds::Bounds;
 
 use super::{Actor, Halt};
-use crate::apply::{Applied, WriteScope, apply};
+use crate::apply::{Applied, WriteScope, apply, lost, put_back};
 use crate::files::{IGNORE_FILE, TreeFiles, ignore_files};
 use crate::parse::{ReadBundle, capture, read_bundle};
-use crate::verify::Commands;
+use crate::verify::{Commands, masked_lines};
 
 /// Lines of a rejection that an event carries; the evidence holds all of them.
 const LINES: usize = 12;
@@ -88,7 +88,7 @@ impl Actor {
                 capture: capture.clone(),
                 changes: None,
                 retry: Some(retry),
-                violations: bounded(&violations),
+                violations: bounded(&masked_lines(&self.parts.masks, &violations)),
                 evidence: Some(answer),
                 widened: vec![],
                 changes_tests: vec![],
@@ -106,9 +106,17 @@ impl Actor {
             ReadBundle::Rejected { state, retry, violations } => return rejected(state, retry, violations),
         };
         let files = self.branch_files(branch)?;
-        let applied = self.apply_bundle(state, node, &bundle, &files);
+        let put_back = put_back(&bundle, &files, &self.parts.masks);
+        files.is_whole()?;
+        let bundle = match put_back {
+            Ok(bundle) => bundle,
+            Err(faults) => return rejected(ParseState::SemanticallyRejected, RetryClass::Retarget, faults),
+        };
+        let base = TreeFiles::new(self.tree_of(branch.base)?, self.sources());
+        let applied = self.apply_bundle(state, node, &bundle, (&files, &base));
         let commands = self.sort_commands(state, node, &bundle.commands, &files);
         files.is_whole()?;
+        base.is_whole()?;
         let ((applied, widened), Commands { skipped, run, mut needs }) = match (applied, commands) {
             (Ok(applied), Ok(commands)) => (applied, commands),
             (Err(faults), _) | (_, Err(faults)) => {
@@ -163,7 +171,7 @@ impl Actor {
         state: &SessionState,
         node: &Node,
         bundle: &Bundle,
-        files: &TreeFiles,
+        (files, base): (&TreeFiles, &TreeFiles),
     ) -> Result<(Applied, Vec<RelPath>), Vec<String>> {
         let task = state.meta.as_ref().map_or("", |meta| meta.task.as_str());
         let ignores = ignore_files(files);
@@ -178,6 +186,7 @@ impl Actor {
         let applied = apply(bundle, files, &bounds, &scope)?;
         let mut faults = hidden(&applied, files, &bounds);
         faults.extend(self.undone(state, bundle, &applied));
+        faults.extend(lost(bundle, &applied, files, base, &self.parts.masks));
         if faults.is_empty() { Ok((applied, scope.widened())) } else { Err(faults) }
     }
 

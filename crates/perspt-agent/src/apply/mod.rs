@@ -3,6 +3,8 @@
 
 mod operations;
 mod scope;
+mod secrets;
 
 pub use operations::{Applied, apply};
 pub use scope::{Touch, WriteScope};
+pub use secrets::{lost, put_back};

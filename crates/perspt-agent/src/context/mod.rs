@@ -5,6 +5,7 @@ use perspt_core::hash::{Sha, ShaBuilder};
 use perspt_core::path::RelPath;
 use perspt_core::tree::EntryKind;
 use perspt_lang::plugin::Files;
+use perspt_policy::mask::{Masks, placeholders};
 use perspt_policy::secrets::is_secret;
 
 /// How much a package may hold.
@@ -57,10 +58,16 @@ pub struct Package {
     pub hash: Sha,
 }
 
-/// Assembles a package from a tree.
-pub fn assemble(request: &Request, files: &dyn Files, bounds: Bounds) -> Package {
-    let mut work =
-        Assembly { files, left: bounds.bytes, room: bounds.files, taken: Vec::new(), degraded: Vec::new() };
+/// Assembles a package from a tree. Secrets in texts are shown as placeholders.
+pub fn assemble(request: &Request, files: &dyn Files, bounds: Bounds, masks: &Masks) -> Package {
+    let mut work = Assembly {
+        files,
+        masks,
+        left: bounds.bytes,
+        room: bounds.files,
+        taken: Vec::new(),
+        degraded: Vec::new(),
+    };
     for path in &request.own {
         work.own(path);
     }
@@ -83,6 +90,7 @@ pub fn assemble(request: &Request, files: &dyn Files, bounds: Bounds) -> Package
 
 struct Assembly<'a> {
     files: &'a dyn Files,
+    masks: &'a Masks,
     left: usize,
     room: usize,
     taken: Vec<ContextFile>,
@@ -104,14 +112,25 @@ impl Assembly<'_> {
     fn take(&mut self, path: &RelPath, why: &'static str, text: String) {
         self.left = self.left.saturating_sub(text.len());
         self.room = self.room.saturating_sub(1);
+        let secrets = placeholders(&text).len();
+        if secrets > 0 {
+            self.degraded.push(format!(
+                "{path}: {secrets} secrets, shown as `<perspt-secret-…>`; leave these as they are, they are put back"
+            ));
+        }
         self.taken.push(ContextFile { path: path.clone(), why, text });
+    }
+
+    /// A file's text as it may be shown.
+    fn text(&self, path: &RelPath) -> Option<String> {
+        Some(self.masks.masked(&self.files.text(path)?))
     }
 
     fn own(&mut self, path: &RelPath) {
         if self.skip(path) {
             return;
         }
-        let Some(text) = self.files.text(path) else {
+        let Some(text) = self.text(path) else {
             self.degraded.push(format!("{path}: {}", self.not_shown(path)));
             return;
         };
@@ -128,7 +147,7 @@ impl Assembly<'_> {
         if self.skip(path) {
             return;
         }
-        match self.files.text(path) {
+        match self.text(path) {
             Some(text) if text.len() <= self.left && self.room > 0 => self.take(path, "to read", text),
             Some(text) => {
                 self.degraded.push(format!("{path}: {} bytes, over the context budget", text.len()))
@@ -151,7 +170,7 @@ impl Assembly<'_> {
         }
         let size = self.files.tree().entries.get(path).map_or(u64::MAX, |entry| entry.size);
         if usize::try_from(size).is_ok_and(|size| size <= self.left)
-            && let Some(text) = self.files.text(path)
+            && let Some(text) = self.text(path)
         {
             self.take(path, "for context", text);
         }

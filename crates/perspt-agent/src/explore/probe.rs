@@ -1,7 +1,7 @@
 //! Which tools work: each is run on a small project of ours. And what has to be fetched.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use perspt_core::effect::{Branch, TreeRef};
@@ -172,10 +172,11 @@ pub async fn try_tools(
     runner: &Runner,
     machine: &Machine,
     env: &BTreeMap<String, String>,
+    secret_places: &[PathBuf],
     timeout: Duration,
 ) -> Result<Vec<(&'static str, String, ToolState)>, AgentError> {
     let plugins = perspt_lang::plugins();
-    let mut bench = Bench::own(Floor { runner, env, workspace }, dir, plugins)?;
+    let mut bench = Bench::own(Floor { runner, env, workspace, secret_places }, dir, plugins)?;
     let cancel = Cancel::new();
     let mut seen = Vec::new();
     for plugin in plugins {

@@ -10,6 +10,7 @@ use perspt_core::state::SessionState;
 use perspt_core::tree::{Change, Entry, EntryKind, Tree};
 use perspt_sandbox::Cancel;
 
+use super::masked_lines;
 use crate::actor::{Actor, Bench, Halt, LISTED};
 use crate::files::TreeFiles;
 
@@ -35,7 +36,8 @@ impl Actor {
             let faults = self.run_commands(state, node, commands, &mut bench, &mut tree, cancel).await?;
             if !faults.is_empty() {
                 let runs = std::mem::take(&mut bench.runs);
-                return Ok(Ended::LayoutRefused { violations: faults, runs });
+                let violations = masked_lines(&self.parts.masks, &faults);
+                return Ok(Ended::LayoutRefused { violations, runs });
             }
             self.fetch_new(state, node, &mut bench, (&base_tree, &tree), cancel).await?;
         }

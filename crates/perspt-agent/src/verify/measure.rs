@@ -17,6 +17,7 @@ use perspt_lang::plugin::{Files, Pair, Plugin, ReadContext, Selection};
 use perspt_sandbox::Cancel;
 use perspt_sandbox::slot::{Drift, leads_back, link_texts};
 
+use super::masked::masked_reading;
 use crate::actor::{Actor, Bench, Halt, brief};
 use crate::files::{Sources, TreeFiles, exists};
 use crate::verify::more::{Looks, Sides};
@@ -41,6 +42,7 @@ impl Actor {
                 (TreeFiles::new(self.tree_of(branch.base)?, self.sources()), self.sources());
             let sides = Sides { base: &base, candidate: &files, sources: &sources };
             self.look_at_scripts(state, &sides, &mut reading, cancel).await?;
+            let reading = masked_reading(&self.parts.masks, reading);
             let blob = self.keep(&reading)?;
             let reading = ReadingSummary::of(&reading, blob);
             return Ok(Ended::Measured { reading, environment: None, runs: vec![], reused: false });
@@ -103,6 +105,7 @@ impl Actor {
             reuse::keep(place, &raw);
         }
         let runs = std::mem::take(&mut bench.runs);
+        let reading = masked_reading(&self.parts.masks, reading);
         let blob = self.keep(&reading)?;
         Ok(Ended::Measured { reading: ReadingSummary::of(&reading, blob), environment, runs, reused: false })
     }
@@ -214,7 +217,7 @@ impl Actor {
         let context = ReadContext { tree: tree.id(), root, seen_as: &seen_as, files: &files };
         let mut reading = plugin.read(&description, &outputs, &context);
         drift.into_iter().for_each(|drift| drifted(&mut reading, drift, &|path| plugin.is_lockfile(path)));
-        Ok(reading)
+        Ok(masked_reading(&self.parts.masks, reading))
     }
 
     /// Where tools do not see the slot at the workspace's own path, a link into the original tree would

@@ -5,6 +5,7 @@ mod calibrate;
 mod commands;
 mod judge;
 mod lay_out;
+mod masked;
 mod measure;
 mod more;
 mod old_tests;
@@ -13,3 +14,4 @@ mod structure;
 
 pub(crate) use commands::Commands;
 pub(crate) use judge::Exhibits;
+pub(crate) use masked::{masked_finding, masked_lines};

@@ -5,4 +5,5 @@ mod context;
 mod parse;
 mod plan;
 mod scope;
+mod secrets;
 mod support;

@@ -54,6 +54,7 @@ pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {
         &runner,
         &machine,
         &wire::environment(),
+        &wire::secret_places(&home, &config),
         timeout,
     ))?;
     let mut working = 0;

@@ -13,6 +13,7 @@ mod lines;
 mod odd;
 mod provider;
 mod road;
+mod secrets;
 mod support;
 mod swapped;
 mod tools;

@@ -830,10 +830,10 @@ fn evidence_below_what_is_required_is_a_finding() {
     let unmet = [Class::EvidenceTooLow];
     for (require, readings, found) in [
         (Require::Tests, &[built.clone(), tested.clone()][..], &[][..]),
-        (Require::Tests, &[built.clone()], &unmet),
-        (Require::Types, &[built.clone()], &[]),
-        (Require::Types, &[tested.clone()], &unmet),
-        (Require::Build, &[tested], &[]),
+        (Require::Tests, std::slice::from_ref(&built), &unmet),
+        (Require::Types, std::slice::from_ref(&built), &[]),
+        (Require::Types, std::slice::from_ref(&tested), &unmet),
+        (Require::Build, std::slice::from_ref(&tested), &[]),
         (Require::Build, &[looking(build("now", &[]), &["b/x.rs"])], &unmet),
     ] {
         assert_eq!(requires(require, readings), found, "{require:?}");

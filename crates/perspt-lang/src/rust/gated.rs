@@ -97,9 +97,7 @@ pub(crate) fn is_left_out(files: &dyn Files, path: &RelPath, depth: usize) -> bo
         let gated = items(&text).into_iter().any(|((first, last), condition)| {
             let inside = lines.get(first as usize - 1..last as usize).unwrap_or_default();
             let condition = Condition::parse(&condition);
-            inside.iter().any(&declares)
-                && !condition.holds(true, &on)
-                && !condition.holds(false, &on)
+            inside.iter().any(&declares) && !condition.holds(true, &on) && !condition.holds(false, &on)
         });
         gated || (lines.iter().any(declares) && is_left_out(files, &parent, depth - 1))
     })

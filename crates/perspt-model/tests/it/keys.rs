@@ -141,3 +141,27 @@ async fn credentials_as_they_are_sent_and_values_of_a_query_are_taken_out_of_err
     let told = "Basic (hidden) for key (hidden), (hidden), version 2024-06";
     assert!(error.what().ends_with(told), "{error}");
 }
+
+/// Local endpoints are given keys such as `none` or `local`; these are words, and messages are made of words.
+#[tokio::test]
+async fn a_key_of_a_few_letters_is_not_taken_out_of_ordinary_words() {
+    let said = "no model is loaded on localhost: nonetheless try the local server";
+    for key in ["no", "e", "local", "none", "model"] {
+        let server = ScriptedServer::start(move |_: &Ask| Reply::status(400, said)).unwrap();
+        let key = Key::new(key);
+        let model = OpenAi::new(OpenAiConfig { key, ..config(&server.base_url()) }).unwrap();
+        let error = model.ask(&prompt(), &ample(), &mut |_: &str| {}, &Cancel::new()).await.unwrap_err();
+        assert!(error.what().ends_with(said), "{error}");
+    }
+}
+
+/// What is short but no plain word is hidden where it stands alone, and left where it is part of another word.
+#[tokio::test]
+async fn a_short_key_is_hidden_where_it_stands_alone() {
+    let said = "the key `ab12cd` is wrong; request xab12cdx";
+    let server = ScriptedServer::start(move |_: &Ask| Reply::status(401, said)).unwrap();
+    let key = Key::new("ab12cd");
+    let model = OpenAi::new(OpenAiConfig { key, ..config(&server.base_url()) }).unwrap();
+    let error = model.ask(&prompt(), &ample(), &mut |_: &str| {}, &Cancel::new()).await.unwrap_err();
+    assert!(error.what().ends_with("the key `(hidden)` is wrong; request xab12cdx"), "{error}");
+}

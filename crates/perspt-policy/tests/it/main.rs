@@ -1,6 +1,8 @@
 //! What a path must survive before a model may write it.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod mask;
+
 use std::collections::BTreeMap;
 
 use perspt_core::hash::Sha;

@@ -3,12 +3,13 @@
 //! All of it runs in the helper process, single-threaded, never in perspt itself. `namespaces` and
 //! `mounts` make the command's own view of the machine, `caps`, `landlock` and `seccomp` narrow what it
 //! may do in that view, and `report` says in words what was in force and what was therefore not stopped.
-//! Reading is not restricted: a command sees every file that its user sees.
+//! Reading is restricted by `hide` alone: a command sees every file that its user sees, but for secret places.
 
 mod bounds;
 pub(crate) mod caps;
 mod dev;
 mod failed;
+pub(crate) mod hide;
 pub(crate) mod landlock;
 pub(crate) mod loopback;
 pub(crate) mod mounts;

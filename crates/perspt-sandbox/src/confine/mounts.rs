@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use rustix::mount::{MountPropagationFlags, MoveMountFlags, OpenTreeFlags};
 
 use super::sys::{self, Depth};
-use super::{Access, Bind, Failed, Namespace, Step, dev, sockets};
+use super::{Access, Bind, Failed, Namespace, Step, dev, hide, sockets};
 
 /// What the view is made of.
 pub(crate) struct View<'a> {
@@ -22,6 +22,8 @@ pub(crate) struct View<'a> {
     pub binds: &'a [Bind],
     /// Writable folders and files, as the command sees them; those of the binds are not repeated here.
     pub writable: &'a [PathBuf],
+    /// Places that are not to be read.
+    pub hidden: &'a [PathBuf],
     /// Sockets of others that are to be covered.
     pub sockets: &'a [PathBuf],
     /// Whether there is a pid namespace, and so a `/proc` to be mounted.
@@ -60,6 +62,7 @@ pub(crate) fn lay_out(view: &View<'_>) -> Result<(), Failed> {
         let point = mount_point(path, copy, &[PathBuf::from("/dev/shm")])?;
         attach(copy, &point).step(|| format!("making {} writable", path.display()))?;
     }
+    hide::cover(view.hidden)?;
     sockets::cover(view.sockets, &writable, &cover)
 }
 

@@ -106,6 +106,7 @@ impl Confinement {
                 _ => {}
             }
             holes.push("chmod, chown and utime outside the writable folders");
+            holes.push("reading secret places such as ~/.ssh");
         } else if abi == 0 {
             holes.push("writes are kept in by read-only mounts alone, without Landlock");
         }

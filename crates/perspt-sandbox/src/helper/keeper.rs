@@ -12,8 +12,8 @@ use crate::confine::sys::{self, Side};
 use crate::confine::{Failed, Namespace, Step, loopback};
 
 /// Runs the request from set-up to the end of everything it started; returns the keeper's exit code.
-pub(super) fn keep(request: &Request, control: &Control, streams: Streams, hidden: &[PathBuf]) -> i32 {
-    let command = match begin(request, control, streams, hidden) {
+pub(super) fn keep(request: &Request, control: &Control, streams: Streams, sockets: &[PathBuf]) -> i32 {
+    let command = match begin(request, control, streams, sockets) {
         Ok(command) => command,
         Err(failed) => return i32::from(control.say(&Report::SetUpFailed(failed)).is_err()),
     };
@@ -23,7 +23,7 @@ pub(super) fn keep(request: &Request, control: &Control, streams: Streams, hidde
     i32::from(said.is_err())
 }
 
-fn begin(request: &Request, control: &Control, streams: Streams, hidden: &[PathBuf]) -> Result<Pid, Failed> {
+fn begin(request: &Request, control: &Control, streams: Streams, sockets: &[PathBuf]) -> Result<Pid, Failed> {
     if !request.namespaces.contains(&Namespace::Pid) {
         rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
             .step(|| "becoming the reaper of orphans".to_owned())?;
@@ -35,7 +35,8 @@ fn begin(request: &Request, control: &Control, streams: Streams, hidden: &[PathB
         mounts::lay_out(&View {
             binds: &request.binds,
             writable: &request.writable,
-            sockets: hidden,
+            hidden: &request.hidden,
+            sockets,
             namespaces: &request.namespaces,
         })?;
     }

@@ -73,14 +73,14 @@ fn begin(request: &Request, control: &Control, streams: Streams) -> Result<Pid, 
     rustix::process::umask(Mode::from_raw_mode(0o022));
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
         .step(|| "becoming the reaper of orphans".to_owned())?;
-    let hidden = match (request.namespaces.contains(&Namespace::Mount), request.network) {
+    let sockets = match (request.namespaces.contains(&Namespace::Mount), request.network) {
         (true, Network::Off) => sockets::bound_now()?,
         (true, Network::On) | (false, _) => Vec::new(),
     };
     namespaces::enter(&request.namespaces)?;
     match sys::fork().step(|| "forking the keeper".to_owned())? {
         Side::Parent(keeper) => Ok(keeper),
-        Side::Child => std::process::exit(keeper::keep(request, control, streams, &hidden)),
+        Side::Child => std::process::exit(keeper::keep(request, control, streams, &sockets)),
     }
 }
 

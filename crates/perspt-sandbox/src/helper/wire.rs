@@ -24,6 +24,8 @@ pub(crate) struct Request {
     pub network: Network,
     pub binds: Vec<Bind>,
     pub writable: Vec<PathBuf>,
+    /// Places to be covered; each exists and is free of links.
+    pub hidden: Vec<PathBuf>,
     /// None: set everything up, say what is in force, and end.
     pub program: Option<Program>,
 }

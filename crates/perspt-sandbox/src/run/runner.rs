@@ -1,7 +1,7 @@
 //! The runner.
 
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,6 +13,7 @@ use super::capture::{Captured, capture};
 use super::link::{Channel, Link};
 use super::ways::{self, Way};
 use super::{Bounds, Cancel, CommandSpec, End, Ran, SandboxError, reports};
+use crate::confine::hide::{Needed, can_be_hidden};
 use crate::confine::{Allowed, Confinement, Namespace};
 use crate::helper::wire::{Ended, Program, Report, Request};
 
@@ -83,6 +84,7 @@ impl Runner {
             network: bounds.network,
             binds: bounds.binds.clone(),
             writable: bounds.writable.clone(),
+            hidden: hidden(spec, bounds),
             program: Some(Program { argv: spec.argv.clone(), cwd: spec.cwd.clone(), env: spec.env.clone() }),
         };
         let terms = Terms {
@@ -175,6 +177,24 @@ impl Runner {
         let (end, confinement) = heard.conclude(cut_short, status)?;
         Ok(Outcome { end, confinement, stdout, stderr })
     }
+}
+
+/// The places that are hidden from a command: those that are there and that it does not need.
+fn hidden(spec: &CommandSpec, bounds: &Bounds) -> Vec<PathBuf> {
+    let real = |path: &Path| path.canonicalize().ok();
+    let bound = bounds.binds.iter().flat_map(|bind| [&bind.from, &bind.over]);
+    let own = bounds.writable.iter().chain(bound).chain([&spec.cwd]);
+    // Not the arguments: a command that names a secret is not to get it for that.
+    let program = spec.argv.first().map(String::as_str);
+    let named = spec.env.values().flat_map(|value| value.split(':')).chain(program);
+    let used = named.map(Path::new).filter(|path| path.is_absolute());
+    let needed = Needed {
+        own: own.filter_map(|path| real(path)).collect(),
+        // A program is often a link into the folder that holds the rest of it.
+        used: used.flat_map(|path| [Some(path.to_owned()), real(path)]).flatten().collect(),
+    };
+    let places: Vec<PathBuf> = bounds.hidden.iter().filter_map(|place| real(place)).collect();
+    can_be_hidden(&places, &needed)
 }
 
 /// Sends the request and listens to the end; returns why it was cut short, if it was.

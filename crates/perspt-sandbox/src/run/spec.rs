@@ -39,15 +39,24 @@ pub struct Bounds {
     pub network: Network,
     /// What it sees elsewhere than perspt does, in this order.
     pub binds: Vec<Bind>,
+    /// Places it is not to read, whether they are there or not. One that it needs stays visible: one that holds a
+    /// folder of its own or a path of its environment.
+    pub hidden: Vec<PathBuf>,
     /// A lock that is held until nothing of the command is left, even where perspt dies before. An
     /// advisory `flock`: it is given up by closing only, never by unlocking.
     pub held: Option<Arc<OwnedFd>>,
 }
 
 impl Bounds {
-    /// Nothing writable, no network, no bind, no lock.
+    /// Nothing writable, no network, no bind, nothing hidden, no lock.
     pub fn closed() -> Bounds {
-        Bounds { writable: Vec::new(), network: Network::Off, binds: Vec::new(), held: None }
+        Bounds {
+            writable: Vec::new(),
+            network: Network::Off,
+            binds: Vec::new(),
+            hidden: Vec::new(),
+            held: None,
+        }
     }
 
     /// Where perspt finds what the command sees at `seen`.

@@ -40,6 +40,7 @@ pub(super) fn trial(namespaces: BTreeSet<Namespace>, allowed: &Allowed) -> Reque
         network: Network::Off,
         binds: Vec::new(),
         writable: Vec::new(),
+        hidden: Vec::new(),
         program: None,
     }
 }

@@ -1,6 +1,7 @@
 //! The runner.
 
 mod ends;
+mod hidden;
 mod network;
 mod output;
 mod perspt_dies;

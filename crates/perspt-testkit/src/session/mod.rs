@@ -140,6 +140,8 @@ impl Rig {
             plugins: self.plugins.clone(),
             machine: Machine::default(),
             env: self.env.clone(),
+            masks: Default::default(),
+            secret_places: self.home.private_places(),
             model: maker(self.answers.clone()),
             console: Arc::new(Person(self.decision.clone())),
         };
