@@ -126,6 +126,9 @@ pub struct ReadingSummary {
     /// Of perspt's own look: whether the tests as they were must be run over the new code.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub old_tests: bool,
+    /// Modules that tests import and that are nowhere, the first few.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub absent: Vec<String>,
     /// Whether a test that passed on the tree before does not pass now.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub regressed: bool,
@@ -143,6 +146,9 @@ pub struct ReadingSummary {
     /// The whole reading.
     pub blob: BlobId,
 }
+
+/// Absent modules that a summary names.
+const ABSENT: usize = 8;
 
 impl ReadingSummary {
     /// The summary of a reading whose bytes are in `blob`.
@@ -165,6 +171,7 @@ impl ReadingSummary {
             errors: counted.iter().filter(|residual| residual.severity == Severity::Error).count() as u32,
             tests: reading.tests.as_ref().map(TestCounts::of),
             old_tests: reading.inventory.as_ref().is_some_and(Inventory::asks_old_tests),
+            absent: reading.absent.iter().take(ABSENT).cloned().collect(),
             regressed: reading.regressed,
             only_prose: reading.only_prose,
             headlines: headlines(counted.iter().copied()),

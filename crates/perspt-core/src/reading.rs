@@ -124,6 +124,7 @@ impl Reading {
             inventory: None,
             looked: BTreeSet::new(),
             parts: Vec::new(),
+            absent: BTreeSet::new(),
             regressed: false,
             only_prose: false,
             notes: Vec::new(),
@@ -177,6 +178,9 @@ pub struct Reading {
     /// Changed lines of files that it read, which it did not look at as it does at the rest.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Part>,
+    /// Modules that tests import and that are neither installed nor in the tree.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub absent: BTreeSet<String>,
     /// Whether a test that passed on the tree before does not pass now.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub regressed: bool,

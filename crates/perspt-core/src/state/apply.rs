@@ -4,7 +4,7 @@
 use super::node::{Candidate, Failure, Held, Laying, Node, Wait, Work};
 use super::{End, Found, InFlight, PlanWork, SessionState, Stop, stage_key};
 use crate::budget::Spend;
-use crate::consent::Need;
+use crate::consent::{ConsentKind, Need};
 use crate::effect::{Branch, Effect, Intent};
 use crate::energy::ReadingSummary;
 use crate::event::{
@@ -80,6 +80,7 @@ impl SessionState {
                 self.planning.work = PlanWork::Approval;
                 self.note_planned_roots();
                 self.check_planned_roots();
+                self.check_absent_modules();
             }
             Event::AttemptJudged { node, verdict, reason, .. } => {
                 self.judged(node, *verdict, reason.as_deref());
@@ -344,6 +345,35 @@ impl SessionState {
         }
     }
 
+    /// A module that tests of an open node's root import, that is neither installed nor in the tree, and that no task of
+    /// the plan makes: no answer could mend that, so none is paid for. Who permits red tests has seen it.
+    fn check_absent_modules(&mut self) {
+        let permits_red = self.consents.grants.iter().any(|grant| grant.kind == ConsentKind::Red);
+        if self.planning.adopted.is_none() || permits_red || self.degraded.is_some() {
+            return;
+        }
+        let open: Vec<&Node> = self.nodes.values().filter(|node| node.end.is_none()).collect();
+        let is_made = |module: &str| {
+            let top = module.split('.').next().unwrap_or(module);
+            let names = |path: &RelPath| path.parts().any(|part| part.split('.').next() == Some(top));
+            open.iter().any(|node| node.spec.scope.is_open() || node.spec.output_files.iter().any(names))
+        };
+        let concerned = |stage: &StageId| {
+            let here = |root: &RootRef| root.dir == stage.root && root.plugin == stage.plugin;
+            open.iter().any(|node| node.roots.iter().any(here))
+        };
+        let readings = self.baseline.readings.values().flatten().filter(|reading| concerned(&reading.stage));
+        let missing = readings
+            .flat_map(|reading| reading.absent.iter().map(|module| (&reading.tool, module)))
+            .find(|(_, module)| !is_made(module));
+        self.degraded = missing.map(|(tool, module)| MissingTool {
+            tool: tool.clone(),
+            why: format!("tests import `{module}`, which is not installed, and no task of the plan makes it"),
+            install: "install it, then `perspt resume`; or `--allow red:any` works beside those tests"
+                .to_owned(),
+        });
+    }
+
     /// A root that cannot be measured is in the way only of nodes that touch it, as one whose tools are missing is.
     fn cannot_measure(&mut self, stage: &StageId, missing: &MissingTool) {
         let here = |root: &RootRef| root.dir == stage.root && root.plugin == stage.plugin;
@@ -400,6 +430,7 @@ impl SessionState {
                 }
                 if self.head.is_some_and(|head| head.id == branch.tree) {
                     self.baseline.readings.entry(stage_key(stage)).or_default().push(reading.clone());
+                    self.check_absent_modules();
                 }
             }
         }

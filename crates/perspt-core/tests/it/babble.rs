@@ -220,6 +220,7 @@ impl Babble<'_> {
             Status::Unavailable(self.text()),
         ];
         ReadingSummary {
+            absent: vec![],
             regressed: false,
             only_prose: self.0.chance(100),
             tree: self.tree_id(),

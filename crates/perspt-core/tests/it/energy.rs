@@ -30,6 +30,7 @@ fn reading(kind: StageKind, residuals: Vec<Residual>) -> Reading {
         inventory: None,
         looked: BTreeSet::from([path("src/lib.rs")]),
         parts: vec![],
+        absent: BTreeSet::new(),
         regressed: false,
         only_prose: false,
         notes: vec![],

@@ -160,6 +160,7 @@ fn reading(on: &str, kind: StageKind, residuals: Vec<Residual>, tests: Option<Te
         inventory: None,
         looked: BTreeSet::from([path(LIB)]),
         parts: vec![],
+        absent: BTreeSet::new(),
         regressed: false,
         only_prose: false,
         notes: vec![],

@@ -2,8 +2,8 @@
 
 use perspt_core::effect::{Effect, Intent};
 use perspt_core::event::{
-    AskNext, Calibration, Closed, Decision, Ended, EscalateReason, Event, ParseState, RetryClass, Settings,
-    Verdict,
+    AskNext, Calibration, Closed, Decision, Ended, EscalateReason, Event, ParseState, RetryClass,
+    SessionStarted, Settings, Verdict,
 };
 use perspt_core::ids::Millis;
 use perspt_core::outcome::{EndReason, NodeEnd, Outcome};
@@ -369,4 +369,31 @@ fn a_plan_the_user_refuses_is_asked_about_again_after_a_resume() {
     world.resume();
     let (_, second) = world.running();
     assert_eq!((second.effect, second.key.ordinal), (first.effect, 1));
+}
+
+/// No answer could mend that, so none is paid for; whoever permits red tests has seen it.
+#[test]
+fn a_module_that_no_task_makes_ends_the_session_before_a_node_is_paid_for() {
+    for (module, allow, expected) in [
+        ("nowhere.sub", None, EndReason::Degraded),
+        ("nowhere", Some("red:any"), EndReason::NodesClosed),
+        ("core", None, EndReason::NodesClosed),
+    ] {
+        let start = SessionStarted {
+            allow: allow.into_iter().map(grant).collect(),
+            ..started(Settings { limits: plenty(), output_tokens: 1000, ..Settings::default() })
+        };
+        let mut world = World::begun(Dice::lucky(), start);
+        let (_, flight) = world.until(
+            |flight| matches!(&flight.effect, Effect::Measure { stage, .. } if stage.kind == StageKind::Test),
+        );
+        let Effect::Measure { branch, stage, .. } = &flight.effect else { panic!() };
+        let mut reading = green(branch.tree, stage);
+        reading.absent = vec![module.to_owned()];
+        world.ends_with(Ended::Measured { reading, environment: None, runs: vec![], reused: false });
+        world.run_once();
+        assert_eq!(ended(&world).0, expected, "{module}");
+        let node_asked = world.started_since(0).iter().any(|line| line.ends_with(": ask"));
+        assert_eq!(node_asked, expected == EndReason::NodesClosed);
+    }
 }

@@ -133,6 +133,7 @@ pub fn plan_node(id: &str, dependencies: &[&str]) -> PlanNode {
 pub fn green(tree: TreeId, stage: &StageId) -> ReadingSummary {
     let tests = TestCounts { passed: 3, failed: 0, skipped: 0 };
     ReadingSummary {
+        absent: vec![],
         regressed: false,
         only_prose: false,
         tree,

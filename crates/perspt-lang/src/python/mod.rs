@@ -121,6 +121,13 @@ fn has_error(residuals: &[Residual]) -> bool {
     residuals.iter().any(|residual| residual.severity == Severity::Error)
 }
 
+/// Modules that a test file could not import and that are nowhere in the tree, nor a part of a package that is.
+fn absent_modules(residuals: &[Residual], context: &ReadContext<'_>) -> BTreeSet<String> {
+    let failed = residuals.iter().filter(|residual| residual.class == Class::ImportError);
+    let named = failed.filter_map(|residual| residual.symbol.as_deref());
+    named.filter(|module| !modules::is_own(context.files, module)).map(str::to_owned).collect()
+}
+
 /// The files in which a runner finds its settings.
 fn settings_files(context: &ReadContext<'_>) -> BTreeSet<RelPath> {
     let names = ["pyproject.toml", "pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg"];

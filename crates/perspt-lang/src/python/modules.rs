@@ -105,6 +105,11 @@ pub(crate) fn is_outside(files: &dyn Files, module: &str) -> bool {
         || stdlib::MODULES.contains(&top)
 }
 
+/// Whether a module is one of the tree's, or would lie in a package of its own.
+pub(crate) fn is_own(files: &dyn Files, module: &str) -> bool {
+    own(files).contains(module.split('.').next().unwrap_or(module))
+}
+
 /// One spelling for all spellings of a distribution's name.
 fn normal(name: &str) -> String {
     name.to_lowercase().replace(['_', '.'], "-")

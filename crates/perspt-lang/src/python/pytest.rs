@@ -45,7 +45,9 @@ pub(crate) fn read(stage: &Stage, outputs: &[StepOutput], context: &ReadContext<
             }
         }
     }
+    let absent = super::absent_modules(&run.residuals, context);
     let mut reading = measured(stage, context, run.residuals, Some(run.tests));
+    reading.absent = absent;
     (reading.notes, reading.looked) = (run.notes, looked);
     reading
 }

@@ -132,7 +132,8 @@ pub(crate) fn read(stage: &Stage, outputs: &[StepOutput], context: &ReadContext<
             }
         }
     }
-    Reading { looked, ..measured(stage, context, residuals, Some(tests)) }
+    let absent = super::absent_modules(&residuals, context);
+    Reading { looked, absent, ..measured(stage, context, residuals, Some(tests)) }
 }
 
 /// A step's report; what keeps it from being whole becomes residuals.
