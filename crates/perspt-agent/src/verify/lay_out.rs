@@ -12,6 +12,7 @@ use perspt_sandbox::Cancel;
 
 use super::masked_lines;
 use crate::actor::{Actor, Bench, Halt, LISTED};
+use crate::apply::merge::merge;
 use crate::files::TreeFiles;
 
 impl Actor {
@@ -25,7 +26,7 @@ impl Actor {
     ) -> Result<Ended, Halt> {
         let base_tree = self.tree_of(base)?;
         let changes: Vec<Change> = self.kept("a branch's changes", changes)?;
-        let changes = match self.rebased(changes, &base_tree) {
+        let changes = match self.rebased(changes, &base_tree)? {
             Ok(changes) => changes,
             Err(files) => return Ok(Ended::Overtaken { files }),
         };
@@ -65,8 +66,9 @@ impl Actor {
     }
 
     /// Changes that were made over an older tree, for this one; or the files that are no longer what the changes were
-    /// made from. A lock file stays as the tree has it: it is settled again.
-    fn rebased(&self, changes: Vec<Change>, base: &Tree) -> Result<Vec<Change>, Vec<RelPath>> {
+    /// made from. Changes of one text that lie apart are put together. A lock file stays as the tree has it: it is settled
+    /// again.
+    fn rebased(&self, changes: Vec<Change>, base: &Tree) -> Result<Result<Vec<Change>, Vec<RelPath>>, Halt> {
         let is_lock = |path: &RelPath| self.parts.plugins.iter().any(|plugin| plugin.is_lockfile(path));
         let moved = |change: &Change| {
             let now = base.entries.get(&change.path).map(Entry::identity);
@@ -74,10 +76,40 @@ impl Actor {
                 [change.before, change.after].map(|entry| entry.map(|entry| entry.identity()));
             now != before && now != after
         };
-        let (moved, same): (Vec<Change>, Vec<Change>) = changes.into_iter().partition(moved);
-        let overtaken: Vec<RelPath> =
-            moved.into_iter().map(|change| change.path).filter(|path| !is_lock(path)).take(LISTED).collect();
-        if overtaken.is_empty() { Ok(same) } else { Err(overtaken) }
+        let (moved, mut same): (Vec<Change>, Vec<Change>) = changes.into_iter().partition(moved);
+        let mut overtaken = Vec::new();
+        for change in moved.into_iter().filter(|change| !is_lock(&change.path)) {
+            match self.merged(&change, base)? {
+                Some(merged) => same.push(merged),
+                None => overtaken.push(change.path),
+            }
+        }
+        overtaken.truncate(LISTED);
+        Ok(if overtaken.is_empty() { Ok(same) } else { Err(overtaken) })
+    }
+
+    /// A change put together with what somebody else did to the same file; `None` where that cannot be done.
+    fn merged(&self, change: &Change, base: &Tree) -> Result<Option<Change>, Halt> {
+        let (Some(before), Some(after), Some(now)) =
+            (change.before, change.after, base.entries.get(&change.path).copied())
+        else {
+            return Ok(None);
+        };
+        if after.kind != now.kind || before.kind != now.kind || now.kind == EntryKind::Symlink {
+            return Ok(None);
+        }
+        let sources = self.sources();
+        let text = |entry: &Entry| {
+            sources.bytes(&change.path, entry).and_then(|bytes| String::from_utf8(bytes).ok())
+        };
+        let (Some(old), Some(ours), Some(theirs)) = (text(&before), text(&after), text(&now)) else {
+            return Ok(None);
+        };
+        let Some(merged) = merge(&old, &ours, &theirs) else { return Ok(None) };
+        self.keep_before(&sources, &change.path, &now)?;
+        let id = self.parts.blobs.put(merged.as_bytes())?;
+        let entry = Entry { kind: now.kind, hash: id.0, size: merged.len() as u64 };
+        Ok(Some(Change { path: change.path.clone(), before: Some(now), after: Some(entry) }))
     }
 
     /// Lock files the tree already has and the tool rewrote belong to the candidate; others stay behind.

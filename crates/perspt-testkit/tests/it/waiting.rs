@@ -153,6 +153,23 @@ fn an_edit_of_the_candidates_own_file_while_it_waits_is_kept_and_asked_about_aga
     assert_eq!(world.place.read("lib/two.toy").unwrap(), "let two = 3\nlet mine = 7\n");
 }
 
+/// What the user wrote lies apart from what the candidate changes: both are kept, and nobody is asked.
+#[test]
+fn an_edit_elsewhere_in_the_candidates_own_file_is_put_together_with_it() {
+    let apart = |first: &str, last: &str| format!("{first}\n# one\n# two\n{last}\n");
+    let ours = bundle(&[
+        write("lib/two.toy", &apart("let two = 3", "# end")),
+        write("tests/two.toy", "use lib/two\ntest two_is_two: two == 3\n"),
+    ]);
+    let world = World::new(PROJECT, answers(declaring_node(), &[("actuator.generate", 1, ours)]));
+    world.place.write("lib/two.toy", apart("let two = 2", "# end"));
+    waits(&world.begin());
+    world.place.write("lib/two.toy", apart("let two = 2", "let mine = 7"));
+    assert_eq!(world.resume_with(&["tests"]).end.unwrap().outcome, Outcome::Success);
+    assert_eq!(world.server.asks(), 2, "{:?}", world.tags());
+    assert_eq!(world.place.read("lib/two.toy").unwrap(), apart("let two = 3", "let mine = 7"));
+}
+
 #[test]
 fn an_edit_of_the_test_that_waits_to_be_changed_is_not_overwritten() {
     let kept = bundle(&[
