@@ -236,6 +236,9 @@ impl<'a, 't> Reader<'a, 't> {
         }
         unique(&mut source.items);
         source.defines = self.spots("define");
+        source.binds = self.spots("binds");
+        let extends: BTreeSet<usize> = self.marked.nodes("extends").map(Node::start_byte).collect();
+        source.binds.retain(|spot| spot.text != "_" && !extends.contains(&spot.start));
         source.docs = self.spots("doc");
         source.judges = self.spots("judge");
         source.placeholders = self.spots("placeholder");

@@ -50,6 +50,18 @@
 (typed_default_parameter name: (identifier) @define)
 (typed_parameter . (identifier) @define)
 
+(function_definition name: (_) @binds)
+(class_definition name: (_) @binds)
+(assignment left: [(identifier) @binds (pattern_list (identifier) @binds) (tuple_pattern (identifier) @binds)])
+(augmented_assignment left: (identifier) @binds)
+(named_expression name: (identifier) @binds)
+(for_statement left: [(identifier) @binds (pattern_list (identifier) @binds)])
+(as_pattern_target (identifier) @binds)
+(delete_statement (identifier) @binds)
+((decorated_definition (decorator (attribute attribute: (identifier) @_a))
+    definition: (function_definition name: (_) @extends))
+  (#any-of? @_a "getter" "setter" "deleter"))
+
 ((function_definition body: (block . (raise_statement . (_) @_e) @placeholder .))
   (#match? @_e "^NotImplementedError"))
 ((function_definition body: (block . (expression_statement (string)) . (raise_statement . (_) @_e) @placeholder .))

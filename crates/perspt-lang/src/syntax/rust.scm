@@ -61,6 +61,9 @@
 (mod_item name: (_) @define)
 (macro_definition name: (_) @define)
 
+; The compiler refuses any other item that is defined twice.
+(macro_definition name: (_) @binds)
+
 ((macro_definition name: (identifier) @_m) @judge
   (#match? @_m "^(debug_)?assert(_eq|_ne|_matches)?$|^(panic|unreachable|unimplemented|todo|matches)$"))
 
