@@ -257,6 +257,12 @@ fn weaker(old: &Item, new: &Item) -> Vec<String> {
     if new.assertions < old.assertions {
         words.push(format!("{} assertions before, {} now", old.assertions, new.assertions));
     }
+    if new.exact < old.exact {
+        words.push(format!("{} comparisons with one value before, {} now", old.exact, new.exact));
+    }
+    if new.vacuous > old.vacuous {
+        words.push("a new condition in it always holds".to_owned());
+    }
     if new.skips > old.skips {
         words.push("a new mark skips it, or changes when it runs or what it expects".to_owned());
     }

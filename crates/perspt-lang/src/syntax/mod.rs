@@ -12,6 +12,7 @@
 //! | `guard` | an attribute by which something exists for tests alone |
 //! | `mark` | what holds for every test of the scope it stands at |
 //! | `skip`, `assert` | what keeps a test from running; what can let it fail |
+//! | `exact`, `vacuous` | a comparison with one value; a condition that always holds |
 //! | `ambient` | what reaches tests that do not name it |
 //! | `table`, `case` | a list of cases; one case |
 //! | `doc` | documentation inside what it is about |
@@ -84,6 +85,10 @@ pub(crate) struct Item {
     pub context: Vec<String>,
     /// How many assertions it has.
     pub assertions: usize,
+    /// How many comparisons with one value it has.
+    pub exact: usize,
+    /// How many conditions that always hold.
+    pub vacuous: usize,
     /// How many marks keep it from running, those around it included.
     pub skips: usize,
 }

@@ -372,6 +372,8 @@ impl<'a, 't> Reader<'a, 't> {
             cases: if is_head { Vec::new() } else { self.cases(&range) },
             context: if kind == Kind::Test { around.iter().map(said).collect() } else { Vec::new() },
             assertions: self.marked.count("assert", std::slice::from_ref(&range)),
+            exact: self.marked.count("exact", std::slice::from_ref(&range)),
+            vacuous: self.marked.count("vacuous", std::slice::from_ref(&range)),
             skips: self.marked.count("skip", &counted),
             range,
         }

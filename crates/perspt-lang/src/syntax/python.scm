@@ -33,6 +33,17 @@
 ((call function: (attribute attribute: (identifier) @_f)) @assert
   (#match? @_f "^(assert|fail$|failUnless|raises$|warns$|deprecated_call$)"))
 
+((call function: (identifier) @_f) @assert (#match? @_f "^assert"))
+
+(comparison_operator ["==" "is"] @exact)
+((call function: (attribute attribute: (identifier) @exact))
+  (#match? @exact "^assert\\w*(Equals?|Is|IsNone)$") (#not-match? @exact "^assertNot"))
+(assert_statement . [(true) (integer) (string) (tuple)] @vacuous)
+(boolean_operator left: (true) @vacuous operator: "or")
+(boolean_operator operator: "or" right: (true) @vacuous)
+((call function: (attribute attribute: (identifier) @_f) arguments: (argument_list . (true) @vacuous))
+  (#eq? @_f "assertTrue"))
+
 ((decorator (call function: (_) @_f arguments: (argument_list . (_) . [(list) (tuple)] @table)))
   (#match? @_f "parametrize$"))
 ((decorator (call function: (_) @_f

@@ -114,6 +114,20 @@ fn a_test_that_demands_something_else_is_changed_and_what_is_weaker_is_said() {
     ] {
         assert_eq!(edited(old, new), [format!("changed test_demo.py::{test} weaker")], "{new}");
     }
+    for weak in [
+        "add(1, 2)",
+        "True",
+        "add(1, 2) is not None",
+        "add(1, 2) == 3 or True",
+        "add(1, 2) > 0",
+        "(add(1, 2) == 3, 'sum')",
+    ] {
+        let found = edited("add(1, 2) == 3", weak);
+        assert_eq!(found, ["changed test_demo.py::test_add weaker"], "{weak}");
+    }
+    for other in ["add(2, 2) == 4", "add(1, 2) is 3", "add(1, 2) == 3 and add(1, 3) == 4"] {
+        assert_eq!(edited("add(1, 2) == 3", other), ["changed test_demo.py::test_add"], "{other}");
+    }
     let all = edited("CASES = ", "pytestmark = pytest.mark.skip\nCASES = ");
     assert_eq!(all.len(), 3, "{all:?}");
     assert!(all.iter().all(|line| line.ends_with("weaker")), "{all:?}");

@@ -145,6 +145,20 @@ fn a_test_that_demands_something_else_is_changed_and_what_is_weaker_is_said() {
         after("src/area/tests.rs", &AREA_TESTS.replace("9", "8")),
         ["changed src/area/tests.rs::squares"]
     );
+    for weak in [
+        "assert!(add(1, 2) > 0)",
+        "assert!(true)",
+        "assert!(add(1, 2) == 3 || true)",
+        "assert_ne!(add(1, 2), 0)",
+        "add(1, 2)",
+    ] {
+        let found = edited("assert_eq!(add(1, 2), 3)", weak);
+        assert_eq!(found, ["changed src/lib.rs::tests::adds weaker"], "{weak}");
+    }
+    for other in ["assert!(add(1, 2) == 3)", "assert_eq!(add(2, 2), 4)", "assert!(matches!(add(1, 2), 3))"] {
+        let found = edited("assert_eq!(add(1, 2), 3)", other);
+        assert_eq!(found, ["changed src/lib.rs::tests::adds"], "{other}");
+    }
 }
 
 #[test]
