@@ -112,6 +112,11 @@ impl TestDeclaration {
         self.path.as_str() == path && self.test.as_ref().is_none_or(same_test)
     }
 
+    /// Whether it says that this subject goes away: one that only gets another text does not.
+    pub fn removes(&self, subject: &str) -> bool {
+        self.names(subject) && (self.test.is_none() || self.change != TestChange::Update)
+    }
+
     /// What it names, for people.
     pub fn subject(&self) -> String {
         match &self.test {
@@ -251,9 +256,10 @@ impl fmt::Display for Grant {
 impl Grant {
     /// Whether it covers a need.
     pub fn covers(&self, need: &Need) -> bool {
-        // A plan shows no texts: what turns out weaker is asked about again.
+        // A plan shows no texts: what turns out weaker, or other than it says, is asked about again.
+        let as_planned = || need.weaker.is_empty() && need.declared == Declared::InTime;
         self.kind == need.kind
-            && (self.by != GrantedBy::Plan || need.weaker.is_empty())
+            && (self.by != GrantedBy::Plan || as_planned())
             && match &self.extent {
                 Extent::Any => true,
                 Extent::Declared => !self.kind.asks_declaration() || need.declared == Declared::InTime,

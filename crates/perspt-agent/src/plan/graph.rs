@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use perspt_core::ids::NodeId;
-use perspt_core::plan::{Plan, PlanNode};
+use perspt_core::plan::Plan;
 
 /// Every task that comes before this one.
 pub(super) fn upstream<'a>(plan: &'a Plan, id: &NodeId) -> BTreeSet<&'a NodeId> {
@@ -17,33 +17,6 @@ pub(super) fn upstream<'a>(plan: &'a Plan, id: &NodeId) -> BTreeSet<&'a NodeId> 
         }
     }
     seen
-}
-
-/// A cycle, as the path that leads back to its start.
-pub(super) fn cycle(plan: &Plan) -> Option<Vec<&NodeId>> {
-    let mut done: BTreeSet<&NodeId> = BTreeSet::new();
-    for start in &plan.nodes {
-        let mut path: Vec<(&PlanNode, usize)> = vec![(start, 0)];
-        while let Some((node, next)) = path.last_mut() {
-            let node = *node;
-            if done.contains(&node.id) || *next >= node.dependencies.len() {
-                done.insert(&node.id);
-                path.pop();
-                continue;
-            }
-            let dependency = &node.dependencies[*next];
-            *next += 1;
-            if let Some(at) = path.iter().position(|(on_path, _)| on_path.id == *dependency) {
-                let mut cycle: Vec<&NodeId> = path[at..].iter().map(|(node, _)| &node.id).collect();
-                cycle.push(&path[at].0.id);
-                return Some(cycle);
-            }
-            if let Some(next) = plan.node(dependency) {
-                path.push((next, 0));
-            }
-        }
-    }
-    None
 }
 
 /// The tasks in the order they are worked on: the first in the plan whose dependencies are done.

@@ -182,21 +182,29 @@ fn three_invalid_plans_lead_to_the_fallback_graph_in_a_project_without_tests_too
     let world = World::empty();
     world.write("calc.py", "def add(a, b):\n    return a - b\n");
     world.git();
-    let world = world.serve(move |ask: &Ask| match (intent(ask).as_str(), ask.tag().map(|tag| tag.node.clone()).unwrap_or_default().as_str()) {
-        ("architect.existing", _) => match ask.ordinal {
-            1 => Reply::text("I would begin by thinking about it."),
-            2 => Reply::text(json!({"tasks": []}).to_string()),
-            _ => Reply::text(json!({"tasks": [{"id": "a", "goal": "g", "output_files": ["a.py"], "dependencies": ["b"]}, {"id": "b", "goal": "g", "output_files": ["b.py"], "dependencies": ["a"]}]}).to_string()),
-        },
-        (_, "implementation") => bundle(&[write("calc.py", "def add(a, b):\n    return a + b\n")]),
-        (_, _) => bundle(&[write("tests/test_calc.py", "from calc import add\n\n\ndef test_add():\n    assert add(4, 3) == 7\n")]),
+    let world = world.serve(move |ask: &Ask| {
+        match (intent(ask).as_str(), ask.tag().map(|tag| tag.node.clone()).unwrap_or_default().as_str()) {
+            ("architect.existing", _) => match ask.ordinal {
+                1 => Reply::text("I would begin by thinking about it."),
+                2 => Reply::text(json!({"tasks": []}).to_string()),
+                _ => Reply::text(
+                    json!({"tasks": [{"id": "a", "goal": "g", "output_files": ["../a.py"]}]}).to_string(),
+                ),
+            },
+            (_, _) => bundle(&[
+                write("calc.py", "def add(a, b):\n    return a + b\n"),
+                write(
+                    "tests/test_calc.py",
+                    "from calc import add\n\n\ndef test_add():\n    assert add(4, 3) == 7\n",
+                ),
+            ]),
+        }
     });
     let ran = world
         .agent("fix add")
         .expect(0)
         .says("source=fallback")
         .says("COMMIT node=implementation")
-        .says("COMMIT node=tests")
         .says("CALIBRATE stage=test result=sees");
     assert_eq!(ran.out.matches("RETRY class=plan").count(), 2);
     let third = world.server().requests()[2].text();

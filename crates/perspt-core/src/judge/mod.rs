@@ -65,6 +65,12 @@ impl Declarations {
         fitting.map(|(_, when)| *when).min().unwrap_or(Declared::No)
     }
 
+    /// When it was declared that this test goes away.
+    pub fn of_removal(&self, subject: &str) -> Declared {
+        let fitting = self.tests.iter().filter(|(declared, _)| declared.removes(subject));
+        fitting.map(|(_, when)| *when).min().unwrap_or(Declared::No)
+    }
+
     /// When it was declared that this test stays red.
     pub fn of_red(&self, test: &str) -> Declared {
         let fitting = self.red.iter().filter(|(name, _)| ends_with_name(test, name));

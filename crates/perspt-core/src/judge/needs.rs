@@ -60,6 +60,9 @@ fn changed(test: &ChangedTest, case: &Case<'_>, terms: &Terms<'_>) -> Need {
         Fate::Removed => "this existing test was removed",
     };
     let mut need = need(ConsentKind::Tests, test.id.subject(), why.to_owned(), terms);
+    if test.fate == Fate::Removed {
+        need.declared = terms.declared.of_removal(&need.subject);
+    }
     need.weaker.clone_from(&test.weaker);
     need.notes.extend(as_it_was(&test.id, case));
     need.test = Some(test.id.clone());
@@ -170,8 +173,8 @@ fn finding(need: &Need) -> Finding {
     let mut residual = Residual::error(Component::Str, Class::UndeclaredChange, SENSOR, message);
     residual.symbol = Some(need.subject.clone());
     residual.hint = Some(
-        "Put it back as it was; or, where the task needs the change, declare it in `changes_tests` with why, \
-         and the user is asked."
+        "Put it back as it was; or, where the task needs the change, declare it in `changes_tests` with why \
+         (`change` is \"remove\" where a test goes away), and the user is asked."
             .to_owned(),
     );
     Finding { stage: structure_stage(), residual }

@@ -112,6 +112,8 @@ fn a_plan_does_not_cover_what_turns_out_weaker() {
     let weaker = Need { weaker: vec!["3 assertions before, 1 now".to_owned()], ..same.clone() };
     assert!(by_plan("tests:tests/a.py::test_b").covers(&same));
     assert!(!by_plan("tests:tests/a.py::test_b").covers(&weaker));
+    // It is covered as it was declared, and not where it was removed instead.
+    assert!(!by_plan("tests:tests/a.py::test_b").covers(&Need { declared: No, ..same.clone() }));
     for by in [GrantedBy::Flag, GrantedBy::Config, GrantedBy::Answer] {
         assert!(Grant { by, ..grant("tests:tests/a.py::test_b") }.covers(&weaker));
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use perspt_core::consent::{ConsentKind, Consents, Declared, Need};
+use perspt_core::consent::{ConsentKind, Consents, Declared, Need, TestChange, TestDeclaration};
 use perspt_core::energy::Weights;
 use perspt_core::event::{JudgementNote, StageResult};
 use perspt_core::grade::{Grade, Require};
@@ -624,6 +624,26 @@ fn a_changed_test_is_a_need_that_says_what_is_weaker_and_what_the_old_one_says()
     let trial = Trial::of(&now, &before).having(changing(&[removed("a/t.rs", "t")]));
     let judgement = trial.declaring("a/t.rs", Declared::InTime).judged();
     assert!(one(&judgement).why.contains("removed"));
+}
+
+#[test]
+fn a_declared_update_does_not_cover_a_removal() {
+    let before = [run("base", &[("t", "a/t.rs", Passed), ("u", "a/t.rs", Passed)])];
+    let now = [run("now", &[("u", "a/t.rs", Passed)])];
+    let gone = |change: TestChange, named: Option<&str>| {
+        let mut trial = Trial::of(&now, &before).having(changing(&[removed("a/t.rs", "t")]));
+        let test = named.map(str::to_owned);
+        let declared = TestDeclaration { change, test, ..declaration("a/t.rs") };
+        trial.declared.tests.push((declared, Declared::InTime));
+        trial
+    };
+    assert_eq!(gone(TestChange::Update, Some("t")).classes(), [Class::UndeclaredChange]);
+    let asked = gone(TestChange::Update, Some("t")).allowing(&["tests:any"]).judged();
+    assert_eq!(one(&asked).declared, Declared::No);
+    for change in [TestChange::Remove, TestChange::Rename, TestChange::Move] {
+        assert_eq!(one(&gone(change, Some("t")).judged()).declared, Declared::InTime);
+    }
+    assert_eq!(one(&gone(TestChange::Update, None).judged()).declared, Declared::InTime);
 }
 
 #[test]

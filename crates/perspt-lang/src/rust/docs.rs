@@ -138,6 +138,8 @@ impl Block<'_> {
             context: Vec::new(),
             assertions: self.lines.iter().filter(|line| line.contains("assert")).count(),
             skips: marks.len(),
+            exact: 0,
+            vacuous: 0,
         })
     }
 }

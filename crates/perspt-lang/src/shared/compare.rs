@@ -2,6 +2,7 @@
 //! layout, name or place, which are not, and what they use.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use perspt_core::inventory::{ChangedSupport, ChangedTest, Fate, Inventory, TestId};
 use perspt_core::path::RelPath;
@@ -77,6 +78,8 @@ struct Found<'s> {
     id: TestId,
     item: &'s Item,
     text: String,
+    /// The file it stands in; of documentation none.
+    file: Option<&'s (String, Source)>,
 }
 
 /// Compares a candidate with its base.
@@ -120,20 +123,21 @@ fn found<'s>(
     side: fn(&Sides) -> &(String, Source),
     docs: &'s BTreeMap<RelPath, Vec<Item>>,
 ) -> Vec<Found<'s>> {
-    let make = |path: &RelPath, item: &'s Item, text: String| Found {
+    let make = |path: &RelPath, item: &'s Item, text: String, file| Found {
         id: TestId { file: path.clone(), name: item.name.clone(), runner: layout.runner(path, &item.name) },
         item,
         text,
+        file,
     };
     let mut tests = Vec::new();
     for (path, sides) in sides.iter().filter(|(_, sides)| matches!(sides.role, Role::Tests | Role::Mixed)) {
-        let (text, source) = side(sides);
-        let said = |item: &Item| text.get(item.range.clone()).unwrap_or_default().to_owned();
-        tests.extend(source.tests().map(|item| make(path, item, said(item))));
+        let file = side(sides);
+        tests.extend(file.1.tests().map(|item| make(path, item, said(&file.0, &item.range), Some(file))));
     }
     for (path, items) in docs {
         tests.extend(items.iter().map(|item| {
-            make(path, item, item.tokens.iter().map(|token| format!("{}\n", token.text)).collect())
+            let text = item.tokens.iter().map(|token| format!("{}\n", token.text)).collect();
+            make(path, item, text, None)
         }));
     }
     tests
@@ -150,12 +154,14 @@ struct Matching<'s> {
 impl Matching<'_> {
     /// The same name first, then the same text anywhere; what is left was changed, removed or added.
     fn run(&mut self, renames: &mut Renames<'_>) {
-        self.in_place(&mut |old, new| old.is_kept_in(new));
+        let kept = self.in_place(&mut |old, new| old.is_kept_in(new));
         let renamed = self.in_place(&mut |old, new| renames.explain(old, new));
+        self.hidden(kept.iter().chain(&renamed));
         self.renamed.extend(renamed.into_iter().map(|(old, new)| ((old.id.file, old.id.name), new.id.name)));
         let is_doc = |found: &Found<'_>| found.id.name.starts_with("doc");
         let moved = self.pairs(&mut |old, new| is_doc(old) == is_doc(new) && old.item.is_kept_in(new.item));
         let renamed = self.pairs(&mut |old, new| !is_doc(old) && renames.explain(old.item, new.item));
+        self.hidden(moved.iter().chain(&renamed));
         let here = renamed.iter().filter(|(old, new)| old.id.file == new.id.file);
         self.renamed
             .extend(here.map(|(old, new)| ((old.id.file.clone(), old.id.name.clone()), new.id.name.clone())));
@@ -172,6 +178,19 @@ impl Matching<'_> {
             self.inventory.changed.push(ChangedTest { id, fate, old: old.text, new: String::new(), weaker });
         }
         self.inventory.added.extend(std::mem::take(&mut self.new).into_iter().map(|new| new.id));
+    }
+
+    /// Tests whose text still stands and that something of the same name hides now.
+    fn hidden<'p>(&mut self, pairs: impl Iterator<Item = &'p (Gone, Gone)>) {
+        for (old, new) in pairs.filter(|(old, new)| new.hiding.len() > old.hiding.len()) {
+            self.inventory.changed.push(ChangedTest {
+                id: old.id.clone(),
+                fate: Fate::Changed,
+                old: old.text.clone(),
+                new: new.hiding.last().cloned().unwrap_or_default(),
+                weaker: vec!["a later definition of its name hides it".to_owned()],
+            });
+        }
     }
 
     /// Takes out every pair that belongs together, each test once.
@@ -214,12 +233,22 @@ struct Gone {
     id: TestId,
     item: Item,
     text: String,
+    /// What hides it.
+    hiding: Vec<String>,
 }
 
 impl From<Found<'_>> for Gone {
     fn from(found: Found<'_>) -> Gone {
-        Gone { id: found.id, item: found.item.clone(), text: found.text }
+        let hiding = |(text, source): &(String, Source)| {
+            source.hiding(found.item).iter().map(|range| said(text, range)).collect()
+        };
+        let hiding = found.file.map(hiding).unwrap_or_default();
+        Gone { id: found.id, item: found.item.clone(), text: found.text, hiding }
     }
+}
+
+fn said(text: &str, range: &Range<usize>) -> String {
+    text.get(range.clone()).unwrap_or_default().to_owned()
 }
 
 /// What is weaker by form.
@@ -227,6 +256,12 @@ fn weaker(old: &Item, new: &Item) -> Vec<String> {
     let mut words = Vec::new();
     if new.assertions < old.assertions {
         words.push(format!("{} assertions before, {} now", old.assertions, new.assertions));
+    }
+    if new.exact < old.exact {
+        words.push(format!("{} comparisons with one value before, {} now", old.exact, new.exact));
+    }
+    if new.vacuous > old.vacuous {
+        words.push("a new condition in it always holds".to_owned());
     }
     if new.skips > old.skips {
         words.push("a new mark skips it, or changes when it runs or what it expects".to_owned());
@@ -266,13 +301,20 @@ fn lost_support(
     for old in side.support(&side.base.1) {
         let is_head = old.kind == Kind::Head && (holds_tests(old) || old.guarded || old.tokens.is_empty());
         let same_name = |new: &&Item| new.kind != Kind::Test && new.last() == old.last();
-        let sources = || std::iter::once(side).chain(all.values()).flat_map(|side| &side.candidate.1.items);
-        if is_head || sources().filter(same_name).any(|new| old.is_kept_in(new)) {
+        if is_head {
             continue;
         }
-        match side.candidate.1.items.iter().filter(same_name).any(|new| renames.explain(old, new)) {
-            true => explained.push(old.name.clone()),
-            false => lost.push(format!("`{}`", old.name)),
+        let now = &side.candidate.1;
+        let is_hidden = |new: &Item| now.hiding(new).len() > side.base.1.hiding(old).len();
+        let mut elsewhere = all.values().flat_map(|side| &side.candidate.1.items).filter(same_name);
+        if let Some(new) = now.items.iter().filter(same_name).find(|new| old.is_kept_in(new)) {
+            lost.extend(is_hidden(new).then(|| format!("`{}`, which a later definition hides", old.name)));
+        } else if let Some(new) = now.items.iter().filter(same_name).find(|new| renames.explain(old, new))
+            && !is_hidden(new)
+        {
+            explained.push(old.name.clone());
+        } else if !elsewhere.any(|new| old.is_kept_in(new)) {
+            lost.push(format!("`{}`", old.name));
         }
     }
     (lost, explained)

@@ -12,10 +12,12 @@
 //! | `guard` | an attribute by which something exists for tests alone |
 //! | `mark` | what holds for every test of the scope it stands at |
 //! | `skip`, `assert` | what keeps a test from running; what can let it fail |
+//! | `exact`, `vacuous` | a comparison with one value; a condition that always holds |
 //! | `ambient` | what reaches tests that do not name it |
 //! | `table`, `case` | a list of cases; one case |
 //! | `doc` | documentation inside what it is about |
 //! | `define`, `declares` | a name that is defined; a module in a file of its own |
+//! | `binds`, `extends` | a name that a later one of its scope takes away; one that only adds to the one before |
 //! | `judge`, `placeholder`, `asks` | a macro by which tests fail; code still to be written; a question whether tests run |
 
 mod parse;
@@ -83,6 +85,10 @@ pub(crate) struct Item {
     pub context: Vec<String>,
     /// How many assertions it has.
     pub assertions: usize,
+    /// How many comparisons with one value it has.
+    pub exact: usize,
+    /// How many conditions that always hold.
+    pub vacuous: usize,
     /// How many marks keep it from running, those around it included.
     pub skips: usize,
 }
@@ -151,6 +157,8 @@ pub(crate) struct Source {
     pub guarded: bool,
     /// Names that are defined.
     pub defines: Vec<Spot>,
+    /// Names whose last definition in a scope is the one that counts.
+    pub binds: Vec<Spot>,
     /// Documentation that stands inside what it is about.
     pub docs: Vec<Spot>,
     /// Definitions of macros by which tests fail.
@@ -170,6 +178,39 @@ impl Source {
     /// The item of a name.
     pub(crate) fn item(&self, name: &str) -> Option<&Item> {
         self.items.iter().find(|item| item.name == name)
+    }
+
+    /// What comes after an item and gives its name, or that of a scope around it, to something else.
+    pub(crate) fn hiding(&self, item: &Item) -> Vec<Range<usize>> {
+        let holds = |head: &&Item| {
+            head.kind == Kind::Head
+                && head.range.start <= item.range.start
+                && item.range.end <= head.range.end
+                && head.range != item.range
+        };
+        let around: Vec<&Item> = self.items.iter().filter(holds).collect();
+        let mut found = Vec::new();
+        for (depth, outer) in around.into_iter().chain([item]).enumerate() {
+            let own = |spot: &&Spot| outer.range.contains(&spot.start) && spot.path.len() == depth;
+            for own in self.binds.iter().filter(own) {
+                let later = self.binds.iter().filter(|spot| spot.start >= outer.range.end);
+                let same = later.filter(|spot| spot.text == own.text && spot.path == own.path);
+                found.extend(same.map(|spot| self.statement(spot)));
+                let imports = self
+                    .imports
+                    .iter()
+                    .filter(|import| import.range.start >= outer.range.end && import.scope == outer.scope);
+                let binding = imports.filter(|import| import.binds.iter().any(|(name, _)| *name == own.text));
+                found.extend(binding.map(|import| import.range.clone()));
+            }
+        }
+        found.sort_by_key(|range| range.start);
+        found
+    }
+
+    fn statement(&self, spot: &Spot) -> Range<usize> {
+        let item = self.items.iter().rfind(|item| item.range.contains(&spot.start));
+        item.map_or(spot.start..spot.start + spot.text.len(), |item| item.range.clone())
     }
 
     /// Whether a place lies in a test or in what exists for tests alone.

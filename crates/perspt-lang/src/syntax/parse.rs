@@ -236,6 +236,9 @@ impl<'a, 't> Reader<'a, 't> {
         }
         unique(&mut source.items);
         source.defines = self.spots("define");
+        source.binds = self.spots("binds");
+        let extends: BTreeSet<usize> = self.marked.nodes("extends").map(Node::start_byte).collect();
+        source.binds.retain(|spot| spot.text != "_" && !extends.contains(&spot.start));
         source.docs = self.spots("doc");
         source.judges = self.spots("judge");
         source.placeholders = self.spots("placeholder");
@@ -369,6 +372,8 @@ impl<'a, 't> Reader<'a, 't> {
             cases: if is_head { Vec::new() } else { self.cases(&range) },
             context: if kind == Kind::Test { around.iter().map(said).collect() } else { Vec::new() },
             assertions: self.marked.count("assert", std::slice::from_ref(&range)),
+            exact: self.marked.count("exact", std::slice::from_ref(&range)),
+            vacuous: self.marked.count("vacuous", std::slice::from_ref(&range)),
             skips: self.marked.count("skip", &counted),
             range,
         }

@@ -33,6 +33,17 @@
 ((call function: (attribute attribute: (identifier) @_f)) @assert
   (#match? @_f "^(assert|fail$|failUnless|raises$|warns$|deprecated_call$)"))
 
+((call function: (identifier) @_f) @assert (#match? @_f "^assert"))
+
+(comparison_operator ["==" "is"] @exact)
+((call function: (attribute attribute: (identifier) @exact))
+  (#match? @exact "^assert\\w*(Equals?|Is|IsNone)$") (#not-match? @exact "^assertNot"))
+(assert_statement . [(true) (integer) (string) (tuple)] @vacuous)
+(boolean_operator left: (true) @vacuous operator: "or")
+(boolean_operator operator: "or" right: (true) @vacuous)
+((call function: (attribute attribute: (identifier) @_f) arguments: (argument_list . (true) @vacuous))
+  (#eq? @_f "assertTrue"))
+
 ((decorator (call function: (_) @_f arguments: (argument_list . (_) . [(list) (tuple)] @table)))
   (#match? @_f "parametrize$"))
 ((decorator (call function: (_) @_f
@@ -49,6 +60,18 @@
 (default_parameter name: (identifier) @define)
 (typed_default_parameter name: (identifier) @define)
 (typed_parameter . (identifier) @define)
+
+(function_definition name: (_) @binds)
+(class_definition name: (_) @binds)
+(assignment left: [(identifier) @binds (pattern_list (identifier) @binds) (tuple_pattern (identifier) @binds)])
+(augmented_assignment left: (identifier) @binds)
+(named_expression name: (identifier) @binds)
+(for_statement left: [(identifier) @binds (pattern_list (identifier) @binds)])
+(as_pattern_target (identifier) @binds)
+(delete_statement (identifier) @binds)
+((decorated_definition (decorator (attribute attribute: (identifier) @_a))
+    definition: (function_definition name: (_) @extends))
+  (#any-of? @_a "getter" "setter" "deleter"))
 
 ((function_definition body: (block . (raise_statement . (_) @_e) @placeholder .))
   (#match? @_e "^NotImplementedError"))

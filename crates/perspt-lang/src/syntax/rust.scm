@@ -40,6 +40,15 @@
   (#match? @_m "^(debug_|prop_)?assert|^(panic|unreachable)$"))
 ((token_tree (identifier) @assert) (#match? @assert "^(debug_|prop_)?assert"))
 
+((macro_invocation macro: [(identifier) @exact (scoped_identifier name: (identifier) @exact)])
+  (#match? @exact "assert_(eq|matches)$|^matches$"))
+((token_tree (identifier) @exact) (#match? @exact "assert_(eq|matches)$|^matches$"))
+(token_tree "==" @exact)
+((macro_invocation macro: (identifier) @_m (token_tree . (boolean_literal) @vacuous))
+  (#match? @_m "assert$") (#eq? @vacuous "true"))
+(token_tree "||" . ((boolean_literal) @vacuous (#eq? @vacuous "true")))
+(token_tree ((boolean_literal) @vacuous (#eq? @vacuous "true")) . "||")
+
 (const_item value: (array_expression) @table)
 (const_item value: (reference_expression value: (array_expression) @table))
 (static_item value: (array_expression) @table)
@@ -60,6 +69,9 @@
 (type_item name: (_) @define)
 (mod_item name: (_) @define)
 (macro_definition name: (_) @define)
+
+; The compiler refuses any other item that is defined twice.
+(macro_definition name: (_) @binds)
 
 ((macro_definition name: (identifier) @_m) @judge
   (#match? @_m "^(debug_)?assert(_eq|_ne|_matches)?$|^(panic|unreachable|unimplemented|todo|matches)$"))

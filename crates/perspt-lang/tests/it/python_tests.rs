@@ -114,12 +114,74 @@ fn a_test_that_demands_something_else_is_changed_and_what_is_weaker_is_said() {
     ] {
         assert_eq!(edited(old, new), [format!("changed test_demo.py::{test} weaker")], "{new}");
     }
+    for weak in [
+        "add(1, 2)",
+        "True",
+        "add(1, 2) is not None",
+        "add(1, 2) == 3 or True",
+        "add(1, 2) > 0",
+        "(add(1, 2) == 3, 'sum')",
+    ] {
+        let found = edited("add(1, 2) == 3", weak);
+        assert_eq!(found, ["changed test_demo.py::test_add weaker"], "{weak}");
+    }
+    for other in ["add(2, 2) == 4", "add(1, 2) is 3", "add(1, 2) == 3 and add(1, 3) == 4"] {
+        assert_eq!(edited("add(1, 2) == 3", other), ["changed test_demo.py::test_add"], "{other}");
+    }
     let all = edited("CASES = ", "pytestmark = pytest.mark.skip\nCASES = ");
     assert_eq!(all.len(), 3, "{all:?}");
     assert!(all.iter().all(|line| line.ends_with("weaker")), "{all:?}");
     // What only indentation says counts.
     let nested = edited("    assert add(1, 2) == 3\n", "    if add:\n        assert add(1, 2) == 3\n");
     assert_eq!(nested, ["changed test_demo.py::test_add"]);
+}
+
+#[test]
+fn a_later_definition_of_the_same_name_hides_what_stands_above_it() {
+    let all = "changed test_demo.py::TestBoth::test_all weaker";
+    for (more, found) in [
+        ("def test_add():\n    assert True\n", "changed test_demo.py::test_add weaker"),
+        ("test_add = test_sub\n", "changed test_demo.py::test_add weaker"),
+        ("test_add, other = test_sub, 1\n", "changed test_demo.py::test_add weaker"),
+        ("from others import test_add\n", "changed test_demo.py::test_add weaker"),
+        ("if add:\n    def test_add():\n        pass\n", "changed test_demo.py::test_add weaker"),
+        ("class TestBoth:\n    def test_all(self):\n        pass\n", all),
+        ("class TestBoth:\n    def test_other(self):\n        pass\n", all),
+        ("    def test_all(self):\n        pass\n", all),
+        ("CASES = []\n", "support test_demo.py"),
+        ("CASES += [(1, 2)]\n", "support test_demo.py"),
+        ("def check(a, b):\n    pass\n", "support test_demo.py"),
+    ] {
+        let between = if more.starts_with(' ') { "\n" } else { "\n\n" };
+        let lines = after("test_demo.py", &format!("{TESTS}{between}{more}"));
+        assert!(lines.iter().any(|line| line == found), "{more}{lines:?}");
+    }
+    // A copy elsewhere does not stand in for it.
+    let copy = "def check(a, b):\n    assert add(a, b) == a + b\n";
+    let hidden = format!("{TESTS}\n\ndef check(a, b):\n    pass\n");
+    let lines =
+        facts(python(), &base(), &base().with("test_demo.py", &hidden).with("tests/test_copy.py", copy));
+    assert!(lines.contains(&"support test_demo.py".to_owned()), "{lines:?}");
+}
+
+#[test]
+fn names_that_were_defined_twice_before_and_names_that_hide_nothing_are_left_alone() {
+    let twice = format!("{TESTS}\n\nCASES = [(3, 3)]\n\n\ndef test_add():\n    assert add\n");
+    let base = base().with("test_demo.py", &twice);
+    let more = format!("{twice}\n\ndef test_more():\n    assert sub\n");
+    assert_eq!(facts(python(), &base, &base.with("test_demo.py", &more)), ["added test_demo.py::test_more"]);
+    for more in [
+        "def other():\n    CASES = 1\n    check = 2\n    return CASES, check\n",
+        "class Other:\n    check = 1\n\n    def test_add(self):\n        return self\n",
+        "@add.register\ndef _(a: str):\n    return a\n\n\n@add.register\ndef _(a: int):\n    return a\n",
+    ] {
+        assert_eq!(after("test_demo.py", &format!("{TESTS}\n\n{more}")), NONE, "{more}");
+    }
+    let holder = "class Holder:\n    @property\n    def size(self):\n        return 1\n";
+    let base = Map::of(&[("test_demo.py", &format!("{TESTS}\n\n{holder}"))]);
+    let setter = "\n    @size.setter\n    def size(self, value):\n        self.value = value\n";
+    let grown = base.with("test_demo.py", &format!("{TESTS}\n\n{holder}{setter}"));
+    assert_eq!(facts(python(), &base, &grown), NONE);
 }
 
 #[test]

@@ -112,6 +112,21 @@ fn a_new_test_is_added_and_a_moved_or_renamed_one_is_the_same() {
 }
 
 #[test]
+fn a_macro_that_is_defined_twice_hides_the_first_and_other_items_do_not() {
+    let same = "    macro_rules! same {\n        ($a:expr, $b:expr) => {\n            assert_eq!($a, $b)\n        };\n    }\n\n";
+    let with = LIB.replace("    #[test]\n    fn adds", &format!("{same}    #[test]\n    fn adds"));
+    let base = base().with("src/lib.rs", &with);
+    let hides = same.replace("assert_eq!($a, $b)", "let _ = ($a, $b)");
+    let hidden = base.with("src/lib.rs", &with.replace(same, &format!("{same}{hides}")));
+    assert_eq!(facts(rust(), &base, &hidden), ["support src/lib.rs"]);
+    let kind = "    struct Kind;\n\n    impl Kind {}\n\n";
+    let with = with.replace(same, &format!("{same}{kind}"));
+    let base = base.with("src/lib.rs", &with);
+    let more = with.replace(kind, &format!("{kind}    impl Clone for Kind {{}}\n\n    impl Kind {{}}\n\n"));
+    assert_eq!(facts(rust(), &base, &base.with("src/lib.rs", &more)), NONE);
+}
+
+#[test]
 fn a_test_that_demands_something_else_is_changed_and_what_is_weaker_is_said() {
     assert_eq!(edited("add(1, 2), 3", "add(1, 2), 4"), ["changed src/lib.rs::tests::adds"]);
     for (old, new) in [
@@ -130,6 +145,20 @@ fn a_test_that_demands_something_else_is_changed_and_what_is_weaker_is_said() {
         after("src/area/tests.rs", &AREA_TESTS.replace("9", "8")),
         ["changed src/area/tests.rs::squares"]
     );
+    for weak in [
+        "assert!(add(1, 2) > 0)",
+        "assert!(true)",
+        "assert!(add(1, 2) == 3 || true)",
+        "assert_ne!(add(1, 2), 0)",
+        "add(1, 2)",
+    ] {
+        let found = edited("assert_eq!(add(1, 2), 3)", weak);
+        assert_eq!(found, ["changed src/lib.rs::tests::adds weaker"], "{weak}");
+    }
+    for other in ["assert!(add(1, 2) == 3)", "assert_eq!(add(2, 2), 4)", "assert!(matches!(add(1, 2), 3))"] {
+        let found = edited("assert_eq!(add(1, 2), 3)", other);
+        assert_eq!(found, ["changed src/lib.rs::tests::adds"], "{other}");
+    }
 }
 
 #[test]

@@ -229,8 +229,12 @@ fn a_test_that_is_removed_or_skipped_waits_too() {
         write("lib/two.toy", "let two = 3\n"),
         write("tests/two.toy", "use lib/two\nskip two_is_two: two == 2\n"),
     ];
-    for answer in [gone, skipped] {
-        let table = answers(declaring_node(), &[("actuator.generate", 1, bundle(&answer))]);
+    for (answer, change) in [(gone, "remove"), (skipped, "update")] {
+        let mut declared = declared();
+        declared["changes_tests"][0]["change"] = json!(change);
+        let node = with(task("one", &["lib/two.toy"], &[]), declared);
+        let table = Table::new().on("architect.existing", "-", 1, Reply::text(plan(&[node])));
+        let table = answers(table, &[("actuator.generate", 1, bundle(&answer))]);
         let world = World::new(PROJECT, table);
         world.place.write("tests/one.toy", "test one_is_one: 1 == 1\n");
         let before = world.place.picture();

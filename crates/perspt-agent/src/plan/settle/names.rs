@@ -6,7 +6,7 @@ use perspt_core::ids::NodeId;
 use perspt_core::path::RelPath;
 
 use super::Settling;
-use crate::plan::graph::cycle;
+use crate::plan::graph::upstream;
 use crate::plan::words::cut;
 
 /// The most characters of an id, and of a goal.
@@ -21,13 +21,16 @@ impl Settling<'_> {
         for (at, node) in self.plan.nodes.iter_mut().enumerate() {
             let slug = Some(slug(node.id.as_str())).filter(|slug| !slug.is_empty());
             let slug = NodeId(slug.unwrap_or_else(|| format!("task-{}", at + 1)));
+            let first = slug.clone();
             if slug != node.id {
                 let id = cut(node.id.as_str(), MAX_ID);
                 self.notes.push(format!("the task id `{id}` is written `{slug}`"));
             }
-            if !seen.insert(slug.clone()) {
-                self.faults.push(format!("task id `{slug}` is used twice: give each task its own"));
+            let slug = free(slug, &seen);
+            if slug != first {
+                self.notes.push(format!("the task id `{first}` is used twice: the later one is `{slug}`"));
             }
+            seen.insert(slug.clone());
             names.entry(std::mem::replace(&mut node.id, slug.clone())).or_insert(slug);
             if node.goal.chars().count() > MAX_GOAL {
                 node.goal = cut(&node.goal, MAX_GOAL);
@@ -42,30 +45,30 @@ impl Settling<'_> {
         }
     }
 
-    /// Every dependency is a task of the plan; one that names a file means its owner. No cycle is left.
+    /// Every dependency is a task of the plan; one that names a file means its owner. Edges are laid in the order of
+    /// the plan, and one that would close a cycle is left out.
     pub(super) fn dependencies(&mut self) {
         let ids: Vec<NodeId> = self.plan.nodes.iter().map(|node| node.id.clone()).collect();
-        for (at, id) in ids.iter().enumerate() {
-            let mut kept: Vec<NodeId> = Vec::new();
-            for dependency in std::mem::take(&mut self.plan.nodes[at].dependencies) {
+        let named: Vec<Vec<NodeId>> =
+            self.plan.nodes.iter_mut().map(|node| std::mem::take(&mut node.dependencies)).collect();
+        for ((at, id), named) in ids.iter().enumerate().zip(named) {
+            for dependency in named {
                 if dependency == *id {
                     self.notes.push(format!("task `{id}` waits for itself; that edge is left out"));
                 } else if !ids.contains(&dependency) {
-                    self.unknown(id, &dependency, &ids);
-                } else if !kept.contains(&dependency) {
-                    kept.push(dependency);
+                    self.unknown(id, &dependency);
+                } else if upstream(&self.plan, &dependency).contains(id) {
+                    self.notes.push(format!(
+                        "task `{id}` does not wait for `{dependency}`: `{dependency}` already waits for it"
+                    ));
+                } else if !self.plan.nodes[at].dependencies.contains(&dependency) {
+                    self.plan.nodes[at].dependencies.push(dependency);
                 }
             }
-            self.plan.nodes[at].dependencies = kept;
-        }
-        if let Some(cycle) = cycle(&self.plan) {
-            let path: Vec<&str> = cycle.iter().map(|id| id.as_str()).collect();
-            self.faults
-                .push(format!("the dependencies form a cycle: {}; take one of them out", path.join(" -> ")));
         }
     }
 
-    fn unknown(&mut self, id: &NodeId, dependency: &NodeId, ids: &[NodeId]) {
+    fn unknown(&mut self, id: &NodeId, dependency: &NodeId) {
         let file = RelPath::parse(dependency.as_str()).ok();
         let owner = file.as_ref().and_then(|file| self.plan.owners().get(file).map(|id| (*id).clone()));
         let exists = |file: &RelPath| self.ground.tree.entries.keys().any(|path| path.is_within(file));
@@ -83,17 +86,19 @@ impl Settling<'_> {
                 ));
             }
             _ => {
-                let others: Vec<String> =
-                    ids.iter().filter(|other| *other != id).map(|other| format!("`{other}`")).collect();
-                let names = match others.as_slice() {
-                    [] => "leave its dependencies empty".to_owned(),
-                    others => format!("it may depend on {}", others.join(", ")),
-                };
-                self.faults
-                    .push(format!("task `{id}` depends on `{shown}`, which is not in the plan: {names}"));
+                self.notes.push(format!(
+                    "task `{id}`: the dependency `{shown}` is not in the plan; it is left out"
+                ));
             }
         }
     }
+}
+
+/// An id that no task has yet: this one, or it with the first number that is free.
+fn free(id: NodeId, seen: &BTreeSet<NodeId>) -> NodeId {
+    let numbered = |number: usize| NodeId(format!("{}-{number}", cut(id.as_str(), MAX_ID - 4)));
+    let mut all = std::iter::once(id.clone()).chain((2..).map(numbered));
+    all.find(|id| !seen.contains(id)).unwrap_or(id)
 }
 
 /// An id of small letters, digits, `-`, `_` and `.`; empty where nothing of it is left.
