@@ -94,6 +94,7 @@ impl Actor {
                 changes_tests: vec![],
                 leaves_red: vec![],
                 skipped: vec![],
+                refused: vec![],
                 commands: vec![],
                 needs: vec![],
             })
@@ -117,11 +118,10 @@ impl Actor {
         let commands = self.sort_commands(state, node, &bundle.commands, &files);
         files.is_whole()?;
         base.is_whole()?;
-        let ((applied, widened), Commands { skipped, run, mut needs }) = match (applied, commands) {
-            (Ok(applied), Ok(commands)) => (applied, commands),
-            (Err(faults), _) | (_, Err(faults)) => {
-                return rejected(ParseState::SemanticallyRejected, RetryClass::Retarget, faults);
-            }
+        let Commands { skipped, refused, run, mut needs } = commands;
+        let (applied, widened) = match applied {
+            Ok(applied) => applied,
+            Err(faults) => return rejected(ParseState::SemanticallyRejected, RetryClass::Retarget, faults),
         };
         needs.extend(self.new_packages(state, node, &applied, &files));
         let changes = self.changes_with(branch, applied)?;
@@ -136,6 +136,7 @@ impl Actor {
             changes_tests: bundle.changes_tests,
             leaves_red: bundle.leaves_red,
             skipped,
+            refused,
             commands: run,
             needs,
         })

@@ -26,6 +26,8 @@ pub(crate) struct Commands {
     pub skipped: Vec<String>,
     /// Those that are run, in order.
     pub run: Vec<String>,
+    /// Those that nobody runs, with why.
+    pub refused: Vec<String>,
     /// Consents that are needed before that.
     pub needs: Vec<Need>,
 }
@@ -43,20 +45,24 @@ fn need(kind: ConsentKind, subject: &str, why: &str) -> Need {
 }
 
 impl Actor {
-    /// Sorts the commands of an answer; the lines say which cannot be run at all.
+    /// Sorts the commands of an answer. One that needs a shell is not run, and costs nothing else.
     pub(crate) fn sort_commands(
         &self,
         state: &SessionState,
         node: &Node,
         commands: &[String],
         files: &TreeFiles,
-    ) -> Result<Commands, Vec<String>> {
-        let (mut sorted, mut faults) = (Commands::default(), Vec::new());
+    ) -> Commands {
+        let mut sorted = Commands::default();
         for command in commands {
             let argv = match parse_argv(command) {
                 Ok(argv) => argv,
+                Err(_) if self.repeats_in_parts(node, command, files) => {
+                    sorted.skipped.push(command.clone());
+                    continue;
+                }
                 Err(refusal) => {
-                    faults.push(format!("the command `{command}` cannot be run: {refusal}"));
+                    sorted.refused.push(format!("`{command}`: {refusal}"));
                     continue;
                 }
             };
@@ -75,7 +81,17 @@ impl Actor {
             }
             sorted.run.push(command.clone());
         }
-        if faults.is_empty() { Ok(sorted) } else { Err(faults) }
+        sorted
+    }
+
+    /// Whether a command is nothing but a way to a folder and repeated stages, one after the other.
+    fn repeats_in_parts(&self, node: &Node, command: &str, files: &TreeFiles) -> bool {
+        let parts = command.split("&&").flat_map(|part| part.split(';')).map(str::trim);
+        parts.filter(|part| !part.is_empty()).all(|part| match parse_argv(part) {
+            Ok(argv) if argv.first().is_some_and(|program| program == "cd") => true,
+            Ok(argv) => self.kind_of(node, &argv, files) == CommandKind::Repeats,
+            Err(_) => false,
+        })
     }
 
     /// What the plugins make of a command; one of the node's own languages first.
@@ -134,14 +150,20 @@ impl Actor {
         for command in commands {
             let files = TreeFiles::new(tree.clone(), self.sources());
             let Ok(argv) = parse_argv(command) else { continue };
-            let (step, instead) = match self.kind_of(node, &argv, &files) {
-                CommandKind::Adds(AddPackages { fetch: Fetch { step, instead }, .. }) => (step, instead),
-                CommandKind::Repeats | CommandKind::Other => (plain_step(node, argv), BTreeMap::new()),
+            let (step, instead, added) = match self.kind_of(node, &argv, &files) {
+                CommandKind::Adds(AddPackages { fetch: Fetch { step, instead }, .. }) => {
+                    (step, instead, true)
+                }
+                CommandKind::Repeats | CommandKind::Other => (plain_step(node, argv), BTreeMap::new(), false),
             };
             let hidden: Vec<RelPath> = instead.keys().cloned().collect();
             let (laid, sources) = with_instead(tree, self.sources(), instead);
             bench.lay(&laid, &sources)?;
             let output = bench.run("command", &step, timeout, cancel).await?;
+            if !output.end.is_success() && !added {
+                // What it was to make is looked for as anything else is. Its process is in the record.
+                continue;
+            }
             if !output.end.is_success() {
                 faults.push(failed(command, &output.end, &output.stderr));
                 break;

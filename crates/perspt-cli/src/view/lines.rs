@@ -220,7 +220,7 @@ fn ended(begun: Option<&InFlight>, outcome: &Ended, at: Millis, state: &SessionS
             let tests = reading.tests.unwrap_or_default();
             out::line(&format!("OLD-TESTS passed={} failed={}", tests.passed, tests.failed));
         }
-        Ended::BundleParsed { widened, skipped, .. } => {
+        Ended::BundleParsed { widened, skipped, refused, .. } => {
             let node = node.map(NodeId::as_str).unwrap_or_default();
             if !widened.is_empty() {
                 let paths: Vec<&str> = widened.iter().map(|path| path.as_str()).collect();
@@ -229,6 +229,7 @@ fn ended(begun: Option<&InFlight>, outcome: &Ended, at: Millis, state: &SessionS
             for command in skipped {
                 out::line(&format!("COMMAND skipped={} why=measured-anyway", value(command)));
             }
+            refused.iter().for_each(|line| out::line(&format!("COMMAND refused={}", value(line))));
             if let Some(node) = begun.and_then(|begun| begun.key.node.as_ref()) {
                 wait_lines(node, state);
             }
@@ -241,7 +242,12 @@ fn ended(begun: Option<&InFlight>, outcome: &Ended, at: Millis, state: &SessionS
             let reason = diagnostics.first().map_or("the plan cannot be used", String::as_str);
             out::line(&format!("RETRY class=plan reason={}", value(reason)));
         }
-        Ended::LaidOut { diff, .. } => out::line(&format!("DIFF {}", diff_fields(diff))),
+        Ended::LaidOut { diff, runs, .. } => {
+            for run in runs.iter().filter(|run| run.step.starts_with("command/")) {
+                out::line(&format!("COMMAND ran={} end={}", value(&run.command), value(&run.end)));
+            }
+            out::line(&format!("DIFF {}", diff_fields(diff)));
+        }
         Ended::Published { commit, .. } => {
             out::line(&format!(
                 "COMMIT node={} merkle={} evidence={}{} ledger={}",

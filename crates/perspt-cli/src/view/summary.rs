@@ -1,7 +1,7 @@
 //! The last line of a session.
 
 use perspt_core::outcome::NodeEnd;
-use perspt_core::state::SessionState;
+use perspt_core::state::{SessionState, quoted};
 
 use super::text::plugins;
 use crate::out::{self, plain, value};
@@ -67,7 +67,7 @@ pub fn summary(state: &SessionState) {
 /// The flags that cover what waits.
 fn allow_flags(state: &SessionState) -> String {
     let flags = state.waiting_flags();
-    flags.iter().map(|flag| format!(" --allow {flag}")).collect()
+    flags.iter().map(|flag| format!(" --allow {}", quoted(flag))).collect()
 }
 
 /// A field that is left out where there is nothing to say.

@@ -310,6 +310,9 @@ pub enum Ended {
         /// Commands that repeat what is measured anyway, and are not run.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         skipped: Vec<String>,
+        /// Commands that nobody runs, each with why: those that need a shell. The answer goes on without them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        refused: Vec<String>,
         /// Commands that are run before measuring.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         commands: Vec<String>,

@@ -3,7 +3,7 @@
 use super::apply::REQUIRE;
 use super::node::{Candidate, Node, Work};
 use super::{PlanWork, SessionState, Stop};
-use crate::consent::{Need, flags_for};
+use crate::consent::{ConsentKind, Need, flags_for};
 use crate::effect::Effect;
 use crate::event::{Category, Certificate, Closed, EscalateReason, Event, RetryClass, Trouble, Verdict};
 use crate::hash::ShaBuilder;
@@ -112,10 +112,13 @@ impl SessionState {
             0 | 1 => String::new(),
             many => format!(" (and {} more)", many - 1),
         };
+        // What waits for a command or a package was not measured yet.
+        let early = |need: &&Need| matches!(need.kind, ConsentKind::Command | ConsentKind::Deps);
+        let free = if needs.iter().any(early) { "" } else { ", with no new model call" };
         Trouble {
             what: "finished work waits for your consent".to_owned(),
             why: format!("{first}{more}"),
-            todo: format!("`perspt resume {}` goes on from here, with no new model call", flags.join(" ")),
+            todo: format!("`perspt resume {}` goes on from here{}", flags.join(" "), free),
         }
     }
 
@@ -325,7 +328,7 @@ impl SessionState {
 }
 
 /// A word as a shell takes it.
-fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@+".contains(c);
     if word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }

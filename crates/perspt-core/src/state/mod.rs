@@ -30,6 +30,7 @@ use crate::path::RelPath;
 use crate::plan::PlanNode;
 use crate::reading::StageId;
 
+pub use due::quoted;
 pub use node::{Candidate, Held, Laying, Node, NodeState, Wait, Work};
 
 /// An effect that ought to be running.

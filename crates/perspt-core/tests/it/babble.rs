@@ -350,6 +350,7 @@ impl Babble<'_> {
                 changes_tests: self.paths().iter().map(|at| declaration(at.as_str())).collect(),
                 leaves_red: vec![self.text()],
                 skipped: vec![self.text()],
+                refused: vec![],
                 commands: vec![self.text()],
                 needs: self.needs(),
             }

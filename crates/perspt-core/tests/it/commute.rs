@@ -99,6 +99,7 @@ fn life(node: &str, up_to: usize) -> Vec<Event> {
                 changes_tests: vec![declaration("tests/a.rs")],
                 leaves_red: vec![text("red")],
                 skipped: vec![],
+                refused: vec![],
                 commands: vec![],
                 needs: vec![],
             },

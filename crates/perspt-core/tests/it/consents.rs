@@ -223,6 +223,7 @@ fn parsed(retry: Option<RetryClass>, needs: &[Need]) -> Ended {
         changes_tests: vec![],
         leaves_red: vec![],
         skipped: vec![],
+        refused: vec![],
         commands: vec!["make".to_owned()],
         needs: needs.to_vec(),
     }
@@ -473,6 +474,7 @@ fn what_is_declared_after_a_red_reading_is_declared_late() {
             changes_tests: vec![declaration("tests/a.rs")],
             leaves_red: vec!["old".to_owned()],
             skipped: vec![],
+            refused: vec![],
             commands: vec![],
             needs: vec![],
         });

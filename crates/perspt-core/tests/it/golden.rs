@@ -126,6 +126,7 @@ fn bundle(retry: Option<RetryClass>) -> Ended {
         changes_tests: if told { vec![] } else { vec![declaration("tests/a.rs")] },
         leaves_red: if told { vec![] } else { vec!["old".to_owned()] },
         skipped: if told { vec![] } else { vec!["cargo test".to_owned()] },
+        refused: vec!["`a | b`: it needs a shell".to_owned()],
         commands: if told { vec![] } else { vec!["make assets".to_owned()] },
         needs: if told { vec![] } else { vec![need(ConsentKind::Command, "make assets", Declared::No)] },
     }

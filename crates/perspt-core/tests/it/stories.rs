@@ -52,6 +52,7 @@ fn rejected(retry: RetryClass) -> Ended {
         changes_tests: vec![],
         leaves_red: vec![],
         skipped: vec![],
+        refused: vec![],
         commands: vec![],
         needs: vec![],
     }

@@ -100,32 +100,40 @@ fn a_command_that_touches_what_is_not_the_nodes_own_is_refused_and_told() {
     assert_eq!(layouts(&world), [vec!["command", "command"], vec!["prepare"]]);
 }
 
+/// The answer's own files are good without it: they are measured, and nobody is asked again.
 #[test]
-fn a_command_that_fails_is_told_with_its_last_line() {
-    let fails = with_commands(&["cp seeds/nothing.toy lib/three.toy", MAKES]);
-    let mut world = world(&[("actuator.generate", 1, fails), ("retarget", 1, three("3"))]);
+fn a_command_that_fails_or_is_not_there_does_not_cost_the_answer() {
+    for command in ["cp seeds/nothing.toy lib/three.toy", "no-such-program-anywhere"] {
+        let mut answer: serde_json::Value = serde_json::from_str(&three("3")).unwrap();
+        answer["commands"] = json!([command]);
+        let mut world = world(&[("actuator.generate", 1, answer.to_string())]);
+        world.rig.started.allow = vec!["command:any".parse().unwrap()];
+        assert_eq!(world.begin().end.unwrap().outcome, Outcome::Success, "{command}");
+        assert_eq!(world.server.asks(), 2);
+        assert_eq!(layouts(&world), [["command", "prepare"]], "what it did is in the record");
+    }
+    // Where its work is missing, that is what is found.
+    let fails = with_commands(&["cp seeds/nothing.toy lib/three.toy"]);
+    let mut world = world(&[("actuator.generate", 1, fails), ("correction", 1, three("3"))]);
     world.rig.started.allow = vec!["command:any".parse().unwrap()];
     assert_eq!(world.begin().end.unwrap().outcome, Outcome::Success);
-    let told = &world.server.requests()[2].body;
-    assert!(told.contains("ended with exit code 1") && told.contains("No such file"), "{told}");
-    assert_eq!(layouts(&world), [vec!["command"], vec!["prepare"]], "what comes after it is not run");
+    assert!(world.server.requests()[2].body.contains("lib/three.toy` is to be made by this node"));
 }
 
 #[test]
-fn a_command_that_is_not_there_is_told() {
-    let fails = with_commands(&["no-such-program-anywhere"]);
-    let mut world = world(&[("actuator.generate", 1, fails), ("retarget", 1, three("3"))]);
-    world.rig.started.allow = vec!["command:any".parse().unwrap()];
-    assert_eq!(world.begin().end.unwrap().outcome, Outcome::Success);
-    assert!(world.server.requests()[2].body.contains("the command `no-such-program-anywhere` ended with"));
-}
-
-#[test]
-fn a_command_that_needs_a_shell_is_refused_before_anyone_is_asked() {
-    let shell = with_commands(&["cp seeds/three.toy lib/three.toy && rm -rf seeds"]);
-    let world = world(&[("actuator.generate", 1, shell), ("retarget", 1, three("3"))]);
-    assert_eq!(world.begin().end.unwrap().outcome, Outcome::Success);
-    assert!(world.server.requests()[2].body.contains("it needs a shell"));
+fn a_command_that_needs_a_shell_is_not_run_and_does_not_cost_the_answer() {
+    for (command, refused) in [("cd lib && toyc test", false), ("toyc check; rm -rf seeds", true)] {
+        let mut answer: serde_json::Value = serde_json::from_str(&three("3")).unwrap();
+        answer["commands"] = json!([command]);
+        let world = world(&[("actuator.generate", 1, answer.to_string())]);
+        assert_eq!(world.begin().end.unwrap().outcome, Outcome::Success, "{command}");
+        assert_eq!((world.server.asks(), layouts(&world)), (2, vec![vec!["prepare".to_owned()]]));
+        let told = world.outcomes().into_iter().find_map(|(_, outcome)| match outcome {
+            Ended::BundleParsed { skipped, refused, .. } => Some((skipped.len(), refused.len())),
+            _ => None,
+        });
+        assert_eq!(told.unwrap(), (usize::from(!refused), usize::from(refused)));
+    }
 }
 
 #[test]

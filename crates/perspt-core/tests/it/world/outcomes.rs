@@ -420,6 +420,7 @@ impl World {
             changes_tests: if self.dice.chance(100) { vec![declaration("tests/a.rs")] } else { vec![] },
             leaves_red: if self.dice.chance(100) { vec!["old".to_owned()] } else { vec![] },
             skipped: vec![],
+            refused: vec![],
             commands,
             needs,
         }
