@@ -163,6 +163,8 @@ pub fn environment() -> BTreeMap<String, String> {
     set("TERM", Some("dumb".to_owned()));
     set("CARGO_HOME", own("CARGO_HOME").or_else(|| in_home(".cargo")));
     set("RUSTUP_HOME", own("RUSTUP_HOME").or_else(|| in_home(".rustup")));
+    // Commands have a home of their own; packages that were installed for the user lie in the user's.
+    set("PYTHONUSERBASE", own("PYTHONUSERBASE").or_else(|| in_home(".local")));
     set("PYENV_ROOT", own("PYENV_ROOT").or_else(|| in_home(".pyenv")));
     env
 }

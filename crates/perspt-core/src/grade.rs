@@ -8,8 +8,10 @@ use crate::path::RelPath;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Grade {
-    /// There is no code in it.
+    /// There is nothing but text for people in it.
     Prose,
+    /// There is no code in it: data, settings, files that were removed.
+    Data,
     /// Loaded by passing tests.
     Tests,
     /// A compiler accepted it.
@@ -25,6 +27,7 @@ impl Grade {
     pub fn as_str(self) -> &'static str {
         match self {
             Grade::Prose => "prose",
+            Grade::Data => "data",
             Grade::Tests => "tests",
             Grade::Build => "build",
             Grade::Syntax => "syntax",
@@ -149,11 +152,18 @@ const PROSE_NAMES: &[&str] = &[
     "todo",
 ];
 
+const EXAMPLES: &[&str] = &[".example", ".sample", ".template", ".dist"];
+
 impl FileKind {
     /// The kind of a path.
     pub fn of(path: &RelPath) -> FileKind {
-        let name = path.name().to_lowercase();
-        let extension = path.extension().map(str::to_lowercase);
+        let whole = path.name().to_lowercase();
+        // An example of a file is of its kind.
+        let name = EXAMPLES.iter().find_map(|end| whole.strip_suffix(end)).unwrap_or(&whole).to_owned();
+        if name == ".env" || name.starts_with(".env.") {
+            return FileKind::Data;
+        }
+        let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_owned());
         let among = |list: &[&str]| extension.as_deref().is_some_and(|extension| list.contains(&extension));
         let stem = name.split(['.', '-']).next().unwrap_or(&name);
         if among(PROSE) || (extension.is_none() && PROSE_NAMES.contains(&stem)) {

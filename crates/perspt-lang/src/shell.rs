@@ -34,7 +34,8 @@ fn shell_of(files: &dyn Files, path: &RelPath) -> Option<&'static str> {
     }
     let text = files.text(path)?;
     let Some(line) = text.lines().next().and_then(|line| line.strip_prefix("#!")) else {
-        return extension.and_then(known);
+        // A file that others source may be of either; bash reads both.
+        return extension.map(|_| "bash");
     };
     let mut words = line.split_whitespace().map(|word| word.rsplit('/').next().unwrap_or(word));
     match words.next()? {

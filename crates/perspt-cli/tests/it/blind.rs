@@ -64,8 +64,8 @@ fn code_for_another_platform_is_said_to_be_not_compiled_and_a_file_of_it_waits()
 fn scripts_and_data_beside_a_project_are_parsed() {
     for (path, wrong, right, grade) in [
         ("tools/run.sh", "#!/bin/sh\nif then fi (\n", "#!/bin/sh\nif true; then echo; fi\n", "syntax"),
-        ("package.json", "{\"name\": }\n", "{\"name\": \"x\"}\n", "prose"),
-        ("ci.yml", "on: [push\njobs: }\n", "on: [push]\n", "prose"),
+        ("package.json", "{\"name\": }\n", "{\"name\": \"x\"}\n", "data"),
+        ("ci.yml", "on: [push\njobs: }\n", "on: [push]\n", "data"),
     ] {
         let (_, ran) = writes(World::python(), &[(path, wrong)], &[]);
         ran.expect(4).says(path).never_says("COMMIT");

@@ -57,16 +57,18 @@ fn parts(case: &Case<'_>, path: &RelPath) -> Vec<Part> {
 }
 
 impl Grades {
-    /// The lowest of them.
-    pub fn lowest(&self) -> Grade {
-        self.files.iter().map(FileGrade::lowest).max().unwrap_or(Grade::Prose)
+    /// The lowest of them; where no code was changed, whether anything but prose was.
+    pub fn lowest(&self, terms: &Terms<'_>) -> Grade {
+        let prose = terms.touched.iter().all(|path| FileKind::of(path) == FileKind::Prose);
+        let without_code = if prose { Grade::Prose } else { Grade::Data };
+        self.files.iter().map(FileGrade::lowest).max().unwrap_or(without_code)
     }
 
     /// What lies below tests, in words, a line for each sort.
     pub fn below(&self) -> Vec<String> {
         let mut sorts: BTreeMap<(Grade, String), Vec<String>> = BTreeMap::new();
         let words = |grade: Grade| match grade {
-            Grade::Prose | Grade::Tests => None,
+            Grade::Prose | Grade::Data | Grade::Tests => None,
             Grade::Build => Some("built, no test loads it"),
             Grade::Syntax => Some("syntax only, no test loads it"),
             Grade::None => Some("no tool looked at it"),
@@ -78,7 +80,9 @@ impl Grades {
             for part in file.parts.iter().filter(|part| part.grade > file.grade) {
                 let words = match part.grade {
                     Grade::Build => "built, no test runs it",
-                    Grade::Prose | Grade::Tests | Grade::Syntax | Grade::None => "not compiled here",
+                    Grade::Prose | Grade::Data | Grade::Tests | Grade::Syntax | Grade::None => {
+                        "not compiled here"
+                    }
                 };
                 let (first, last) = part.lines;
                 let place = if first == last { first.to_string() } else { format!("{first}-{last}") };

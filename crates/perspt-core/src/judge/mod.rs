@@ -189,8 +189,19 @@ pub fn judge(case: &Case<'_>, terms: &Terms<'_>) -> Judgement {
     findings.extend(told);
     let energy = Energy::of_findings(&findings, case.readings, terms.required, terms.weights);
     let stages = verdicts(case, terms, &findings);
-    let (grade, below) = (grades.lowest(), grades.below());
+    let (grade, mut below) = (grades.lowest(terms), grades.below());
+    below.extend(flaky(&findings));
     Judgement { tree: case.tree, findings, needs, stages, energy, grade, below, files: grades.files }
+}
+
+/// Failures that were excused, in words.
+fn flaky(findings: &[Finding]) -> Option<String> {
+    let excused = |finding: &&Finding| finding.residual.charge == Charge::Shown(tests::FLAKY.to_owned());
+    let names: Vec<&str> =
+        findings.iter().filter(excused).filter_map(|finding| finding.residual.symbol.as_deref()).collect();
+    (!names.is_empty()).then(|| {
+        format!("red, and not counted because it wavers on the tree before too: {}", names.join(", "))
+    })
 }
 
 /// What the log carries of a judgement whose whole is in `blob`.

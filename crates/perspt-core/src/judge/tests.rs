@@ -11,6 +11,9 @@ use crate::plan::{Contract, WeightedTest};
 use crate::reading::{Reading, StageKind, Status, TestEnd, TestName, TestResult};
 use crate::residual::{Charge, Class, Component, Milli, Residual};
 
+/// Why a test that wavers is not charged.
+pub(super) const FLAKY: &str = "flaky: it passed and failed on the tree before";
+
 /// Charges every test stage. What only the user can permit comes back as needs.
 pub(super) fn charge(
     case: &Case<'_>,
@@ -73,12 +76,13 @@ fn old_failure(
     if !residual.counts() {
         return None;
     }
-    if wavers(before, &name) {
-        residual.charge = Charge::Shown("flaky: it passed and failed on the tree before".to_owned());
-        return None;
-    }
     let now = result(reading, &name)?;
     let same = |old: &TestResult| old.end == TestEnd::Failed && same_failure(&old.message, &now.message);
+    // Only the failure that it wavers with is excused.
+    if wavers(before, &name) && before.iter().filter_map(|one| result(one, &name)).any(same) {
+        residual.charge = Charge::Shown(FLAKY.to_owned());
+        return None;
+    }
     let was = base.iter().filter_map(|one| result(one, &name)).find(|old| old.end == TestEnd::Failed)?;
     if is_foreign(residual.file.as_ref().or(now.file.as_ref()), terms) {
         residual.charge =

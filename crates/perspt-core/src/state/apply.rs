@@ -249,7 +249,10 @@ impl SessionState {
                     node.rejected(RetryClass::Retarget, violations, None);
                 }
             }
-            Ended::Measured { reading, environment, .. } => {
+            Ended::Measured { reading, environment, reused, .. } => {
+                if *reused {
+                    self.baseline.reused.insert(stage_key(&reading.stage));
+                }
                 self.measured(&key.node, &effect, reading, environment);
             }
             Ended::Judged { judgement } => {
@@ -425,11 +428,22 @@ impl SessionState {
             }
             None => {
                 let first = self.found.as_ref().is_some_and(|found| found.base.id == branch.tree);
+                let key = stage_key(stage);
+                let again = matches!(effect, Effect::Measure { run, .. } if *run > 1);
+                // What an earlier session saw and this one does not was not wavering: the world has changed.
+                let stale = again && self.baseline.reused.remove(&key);
+                if again {
+                    self.baseline.again.insert(key.clone());
+                }
+                if stale {
+                    self.first_baseline.remove(&key);
+                    self.baseline.readings.remove(&key);
+                }
                 if first {
-                    self.first_baseline.entry(stage_key(stage)).or_default().push(reading.blob);
+                    self.first_baseline.entry(key.clone()).or_default().push(reading.blob);
                 }
                 if self.head.is_some_and(|head| head.id == branch.tree) {
-                    self.baseline.readings.entry(stage_key(stage)).or_default().push(reading.clone());
+                    self.baseline.readings.entry(key).or_default().push(reading.clone());
                     self.check_absent_modules();
                 }
             }

@@ -139,6 +139,12 @@ pub struct Baseline {
     pub tree: Option<TreeRef>,
     /// Per stage, one or two runs.
     pub readings: BTreeMap<String, Vec<ReadingSummary>>,
+    /// Stages whose reading is one of an earlier session.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub reused: BTreeSet<String>,
+    /// Stages that were looked at once more.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub again: BTreeSet<String>,
     /// Stages whose readings were judged with the node that was committed.
     #[serde(default)]
     pub judged: BTreeSet<String>,

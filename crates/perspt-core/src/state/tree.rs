@@ -1,7 +1,7 @@
 //! What happens to the tree: commits that move it, users who do, and which node is worked on next.
 
 use super::node::{Candidate, Held, Laying, Node, Wait, Work};
-use super::{PlanWork, SessionState, stage_key};
+use super::{Baseline, PlanWork, SessionState, stage_key};
 use crate::consent::Need;
 use crate::effect::{Intent, TreeRef};
 use crate::event::{Approval, Commit};
@@ -12,9 +12,7 @@ use crate::path::RelPath;
 impl SessionState {
     pub(super) fn move_head(&mut self, head: TreeRef) {
         self.head = Some(head);
-        self.baseline.tree = Some(head);
-        self.baseline.readings.clear();
-        self.baseline.judged.clear();
+        self.baseline = Baseline { tree: Some(head), ..Baseline::default() };
     }
 
     pub(super) fn published(&mut self, commit: &Commit, head: TreeRef) {

@@ -153,7 +153,11 @@ impl SessionState {
         let Work::Verifying(candidate) = &node.work else { return None };
         let alone = |reading: &&ReadingSummary| {
             let [before] = self.baseline_of(&reading.stage) else { return false };
-            reading.regressed && before.tree == head.tree && candidate.branch.base.id == head.tree
+            let seen_again = self.baseline.again.contains(&stage_key(&reading.stage));
+            reading.regressed
+                && !seen_again
+                && before.tree == head.tree
+                && candidate.branch.base.id == head.tree
         };
         let stage = candidate.readings.iter().find(alone)?.stage.clone();
         Some(Self::measure(head, stage, 2))

@@ -867,12 +867,12 @@ fn evidence_below_what_is_required_is_a_finding() {
 #[test]
 fn prose_and_data_alone_have_a_grade_of_their_own() {
     let mut trial = Trial::bare(&[]);
-    trial.changed = BTreeSet::from([path("README.md"), path("docs/a.rst"), path("config.toml")]);
+    trial.changed = BTreeSet::from([path("README.md"), path("docs/a.rst")]);
+    assert_eq!((trial.judged().grade, trial.judged().below.len()), (Grade::Prose, 0));
+    trial.changed.extend([path("config.toml"), path(".env.example"), path("app.cfg.dist")]);
     let judgement = trial.judged();
-    assert_eq!(
-        (judgement.grade, judgement.below),
-        (Grade::Prose, vec!["not looked at: config.toml".to_owned()])
-    );
+    assert_eq!(judgement.grade, Grade::Data);
+    assert_eq!(judgement.below, ["not looked at: .env.example, app.cfg.dist, config.toml"]);
     trial.changed.insert(path("a/src/lib.rs"));
     assert_eq!(trial.judged().grade, Grade::None);
 }
@@ -910,4 +910,18 @@ fn the_same_findings_are_known_again_and_others_are_not() {
         |message: &str| Trial::of(&[build("now", &[("a/src/lib.rs", message)])], &[]).judged().fingerprint();
     assert_eq!(print("no type on line 3"), print("no type on line 44"));
     assert_ne!(print("no type"), print("no field"));
+}
+
+/// Only the failure that a test wavers with is excused, and that is said.
+#[test]
+fn a_wavering_test_does_not_excuse_another_failure() {
+    let passes = run("base", &[("t", "a/t.py", Passed)]);
+    let wavers = run_saying("base", "assert 0.7 < 0.5", &[("t", "a/t.py", Failed)]);
+    let now = |said: &str| run_saying("now", said, &[("t", "a/t.py", Failed)]);
+    let trial = Trial::of(&[now("assert 0.9 < 0.5")], &[passes.clone(), wavers.clone()]);
+    assert!(trial.counted().is_empty());
+    let below = trial.judged().below;
+    assert!(below.iter().any(|line| line.contains("wavers on the tree before too: t")), "{below:?}");
+    let trial = Trial::of(&[now("NameError: nonsense")], &[passes, wavers]);
+    assert_eq!(trial.counted(), ["t"]);
 }

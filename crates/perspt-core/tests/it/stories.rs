@@ -398,3 +398,29 @@ fn a_module_that_no_task_makes_ends_the_session_before_a_node_is_paid_for() {
         assert_eq!(node_asked, expected == EndReason::NodesClosed);
     }
 }
+
+/// What an earlier session saw of the tree may be out of date: the second look takes its place, it is no wavering.
+#[test]
+fn a_reused_reading_that_is_not_seen_again_is_replaced_and_looked_at_once() {
+    for (reused, kept) in [(false, 2), (true, 1)] {
+        let mut world = World::lucky();
+        let is_test = |flight: &InFlight| matches!(&flight.effect, Effect::Measure { stage, .. } if stage.kind == StageKind::Test);
+        let (_, flight) = world.until(is_test);
+        let Effect::Measure { branch, stage, .. } = &flight.effect else { panic!() };
+        let reading = green(branch.tree, stage);
+        world.ends_with(Ended::Measured { reading, environment: None, runs: vec![], reused });
+        let (_, flight) = world.until_node("core", measures(StageKind::Test));
+        let Effect::Measure { branch, stage, .. } = &flight.effect else { panic!() };
+        let mut reading = red(branch.tree, stage, 1, "it is red now");
+        reading.regressed = true;
+        world.ends_with(Ended::Measured { reading, environment: None, runs: vec![], reused: false });
+        let (_, flight) = world.running();
+        assert!(matches!(&flight.effect, Effect::Measure { run: 2, .. }) && flight.key.node.is_none());
+        let Effect::Measure { branch, stage, .. } = &flight.effect else { panic!() };
+        let reading = red(branch.tree, stage, 1, "it is red too");
+        world.ends_with(Ended::Measured { reading, environment: None, runs: vec![], reused: false });
+        assert_eq!(world.state.baseline_of(stage).len(), kept);
+        let (_, flight) = world.running();
+        assert!(!is_test(&flight), "it is not looked at a third time");
+    }
+}

@@ -116,8 +116,11 @@ fn works(stage: StageKind, tool: &str, tools: &Tools) -> Result<(), NoTool> {
 
 /// Prints the interpreter and every package that it finds, with its version and place.
 pub(crate) fn environment(machine: &Machine) -> Step {
-    const SCRIPT: &str = "import sys, importlib.metadata as m\nprint(sys.version, sys.executable)\n\
-        print(sorted((d.metadata['Name'] or '', d.version, str(d.locate_file(''))) for d in m.distributions()))";
+    const SCRIPT: &str = "import os, sys, importlib.metadata as m\n\
+        user = [os.environ.get('PYTHONUSERBASE', ''), 'lib', 'python%d.%d' % sys.version_info[:2], 'site-packages']\n\
+        found = m.distributions(path=sys.path + [os.path.join(*user)])\n\
+        print(sys.version, sys.executable)\n\
+        print(sorted((d.metadata['Name'] or '', d.version, str(d.locate_file(''))) for d in found))";
     step("environment", &[interpreter(machine), "-I", "-B", "-c", SCRIPT], &RelPath::root())
 }
 

@@ -8,7 +8,7 @@ use perspt_core::residual::{Class, Component, Residual, Severity};
 use perspt_core::stage::{Stage, StepOutput};
 
 use super::messages::{self, Messages};
-use super::{gated, layout, looked, roots, stderr};
+use super::{gated, looked, roots, stderr};
 use crate::plugin::ReadContext;
 use crate::shared::report::{self, abnormal_end, did_not_look, measured, report_missing, unexplained};
 
@@ -78,7 +78,7 @@ fn unmeasured(looked: &BTreeSet<RelPath>, stage: &Stage, context: &ReadContext<'
         .filter(|path| roots::of(&all, path).is_some_and(|root| root.dir == context.root.dir))
         .filter(|path| !looked.contains(*path) && !is_test_data(path))
         // One that is declared and left out by a `cfg` is for another platform or feature: nobody looked at it here.
-        .filter(|path| !gated::is_left_out(context.files, path, layout::MODULE_DEPTH))
+        .filter(|path| !gated::is_left_out(context.files, path))
         .map(|path| {
             let message = format!("no build target of the root at `{}` reads this file", context.root.dir);
             let mut residual = Residual::error(Component::Str, Class::UnmeasuredFile, &stage.tool, message);

@@ -44,9 +44,9 @@ pub(crate) fn parts(pair: &Pair<'_>, built: bool) -> Vec<Part> {
 /// One more check for each package in which lines changed that a feature hides, with those features.
 pub(crate) fn checks(root: &Root, pair: &Pair<'_>) -> Vec<Step> {
     let mut wanted: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for gated in changed(pair) {
-        let Some((package, defaults)) = features_of(pair.candidate, &gated.file) else { continue };
-        let named = Condition::parse(&gated.condition).features();
+    for (file, condition) in conditions(pair) {
+        let Some((package, defaults)) = features_of(pair.candidate, &file) else { continue };
+        let named = Condition::parse(&condition).features();
         let off: BTreeSet<String> = named.into_iter().filter(|name| !defaults.contains(name)).collect();
         if !off.is_empty() {
             wanted.entry(package).or_default().extend(off);
@@ -70,6 +70,18 @@ pub(crate) fn checks(root: &Root, pair: &Pair<'_>) -> Vec<Step> {
     wanted.into_iter().map(check).collect()
 }
 
+/// What changed lines and changed files stand behind.
+fn conditions(pair: &Pair<'_>) -> Vec<(RelPath, String)> {
+    let changes = pair.base.tree().changes_to(pair.candidate.tree());
+    let changed_files = changes.into_iter().filter(|change| change.after.is_some()).map(|change| change.path);
+    let sources = changed_files.filter(|path| path.extension() == Some("rs"));
+    let around = sources.flat_map(|path| {
+        let gates = gates(pair.candidate, &path, layout::MODULE_DEPTH).into_iter();
+        gates.map(|condition| (path.clone(), condition)).collect::<Vec<_>>()
+    });
+    changed(pair).into_iter().map(|gated| (gated.file, gated.condition)).chain(around).collect()
+}
+
 /// The name of the package that a file belongs to, and the features that are on by themselves.
 fn features_of(files: &dyn Files, file: &RelPath) -> Option<(String, BTreeSet<String>)> {
     let manifest = file.ancestors().find_map(|dir| manifest::of(files, &dir).filter(manifest::is_package))?;
@@ -84,23 +96,44 @@ fn features_of(files: &dyn Files, file: &RelPath) -> Option<(String, BTreeSet<St
     Some((name, on))
 }
 
-/// Whether a source file is a module that a `cfg` leaves out of every build on this machine, by the declarations above it.
-pub(crate) fn is_left_out(files: &dyn Files, path: &RelPath, depth: usize) -> bool {
+/// Whether a source file is left out of every build on this machine as it is: by a `cfg` on the declarations above it, or
+/// because its target wants features that are off.
+pub(crate) fn is_left_out(files: &dyn Files, path: &RelPath) -> bool {
     let Some((_, on)) = features_of(files, path) else { return false };
-    let (name, parents) = layout::declared_in(path);
-    parents.into_iter().filter(|parent| parent != path && depth > 0).any(|parent| {
-        let Some(text) = files.text(&parent) else { return false };
-        let lines: Vec<&str> = text.lines().collect();
-        let declares = |line: &&str| {
-            line.trim().trim_start_matches("pub ").trim_start_matches("pub(crate) ") == format!("mod {name};")
-        };
-        let gated = items(&text).into_iter().any(|((first, last), condition)| {
-            let inside = lines.get(first as usize - 1..last as usize).unwrap_or_default();
-            let condition = Condition::parse(&condition);
-            inside.iter().any(&declares) && !condition.holds(true, &on) && !condition.holds(false, &on)
-        });
-        gated || (lines.iter().any(declares) && is_left_out(files, &parent, depth - 1))
+    gates(files, path, layout::MODULE_DEPTH).iter().any(|condition| {
+        let condition = Condition::parse(condition);
+        !condition.holds(true, &on) && !condition.holds(false, &on)
     })
+}
+
+/// The conditions under which a source file is compiled, as far as others state them.
+fn gates(files: &dyn Files, path: &RelPath, depth: usize) -> Vec<String> {
+    let wanted = manifest::required_features(files, path);
+    let mut found: Vec<String> = wanted.iter().map(|name| format!("feature = \"{name}\"")).collect();
+    let (name, parents) = layout::declared_in(path);
+    let declaration = format!("mod {name};");
+    let declares =
+        |line: &&str| line.trim().strip_prefix("pub").map_or(line.trim(), after_pub) == declaration;
+    for parent in parents.into_iter().filter(|parent| parent != path && depth > 0) {
+        let Some(text) = files.text(&parent) else { continue };
+        let lines: Vec<&str> = text.lines().collect();
+        if !lines.iter().any(declares) {
+            continue;
+        }
+        let around = items(&text).into_iter().filter(|((first, last), _)| {
+            lines.get(*first as usize - 1..*last as usize).unwrap_or_default().iter().any(declares)
+        });
+        found.extend(around.map(|(_, condition)| condition));
+        found.extend(gates(files, &parent, depth - 1));
+    }
+    found
+}
+
+/// What follows `pub` or `pub(…)`.
+fn after_pub(rest: &str) -> &str {
+    let rest = rest.trim_start();
+    let bare = rest.strip_prefix('(').and_then(|inside| inside.split_once(')')).map(|(_, after)| after);
+    bare.unwrap_or(rest).trim_start()
 }
 
 fn changed(pair: &Pair<'_>) -> Vec<Gated> {

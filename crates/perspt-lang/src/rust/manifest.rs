@@ -126,6 +126,29 @@ pub(crate) fn benches(files: &dyn Files, dir: &RelPath) -> BTreeSet<RelPath> {
     named.chain(sources.filter(below).cloned()).collect()
 }
 
+/// The features that a target wants which starts from this file.
+pub(crate) fn required_features(files: &dyn Files, file: &RelPath) -> Vec<String> {
+    let Some((dir, manifest)) =
+        file.ancestors().find_map(|dir| Some((dir.clone(), of(files, &dir).filter(is_package)?)))
+    else {
+        return Vec::new();
+    };
+    let places = [("bin", "src/bin"), ("example", "examples"), ("test", "tests"), ("bench", "benches")];
+    for (table, folder) in places {
+        for entry in manifest.get(table).and_then(Value::as_array).into_iter().flatten() {
+            let name = entry.get("name").and_then(Value::as_str).unwrap_or_default();
+            let usual = [format!("{folder}/{name}.rs"), format!("{folder}/{name}/main.rs")];
+            let named = entry.get("path").and_then(Value::as_str);
+            let mut starts =
+                named.into_iter().chain(usual.iter().map(String::as_str).filter(|_| named.is_none()));
+            if starts.any(|start| dir.join(start).is_ok_and(|start| start == *file)) {
+                return texts(entry, &["required-features"]).into_iter().map(str::to_owned).collect();
+            }
+        }
+    }
+    Vec::new()
+}
+
 /// The names of a package's examples, those found by their place included.
 pub(crate) fn examples(files: &dyn Files, dir: &RelPath) -> BTreeSet<String> {
     let manifest = of(files, dir).unwrap_or_default();

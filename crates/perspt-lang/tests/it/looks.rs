@@ -56,6 +56,33 @@ fn changed_lines_behind_a_cfg_are_said_and_a_feature_that_is_off_is_checked() {
     assert_eq!(gated("", whole, false).0, [(1, 3, Grade::Syntax, "cfg(windows)".to_owned())]);
 }
 
+/// Whole files: a module behind a feature, and a program that wants one.
+#[test]
+fn files_behind_a_feature_are_checked_with_it() {
+    let bin = "\n[[bin]]\nname = \"tool\"\nrequired-features = [\"extra\"]\n";
+    let base = Map::of(&[
+        ("Cargo.toml", &format!("{}{FEATURES}{bin}", manifest("demo"))),
+        ("src/lib.rs", "#[cfg(feature = \"extra\")]\npub(crate) mod ex;\n"),
+        ("src/ex.rs", "mod deep;\n"),
+    ]);
+    let rust = plugin("rust").unwrap();
+    for (path, asks) in
+        [("src/ex.rs", true), ("src/ex/deep.rs", true), ("src/bin/tool.rs", true), ("src/lib.rs", false)]
+    {
+        let candidate = base.with(
+            path,
+            &format!(
+                "{}// more\n",
+                base.texts().get(&crate::support::path(path)).cloned().unwrap_or_default()
+            ),
+        );
+        let pair = Pair { base: &base, candidate: &candidate };
+        let root = rust.roots(&candidate).remove(0);
+        let more = rust.more(StageKind::Build, &root, &pair, &Machine::default());
+        assert_eq!(more.len(), usize::from(asks), "{path}");
+    }
+}
+
 #[test]
 fn data_is_parsed_where_its_name_says_what_it_is() {
     for (name, right, wrong) in [
@@ -90,7 +117,7 @@ fn scripts_are_checked_by_the_shell_they_are_for() {
     ]);
     let pair = Pair { base: &Map::default(), candidate: &candidate };
     let asked: Vec<String> = shell::checks(&pair).iter().map(|step| step.argv.join(" ")).collect();
-    assert_eq!(asked, ["sh -n {tree}/a.sh", "bash -n {tree}/b.sh", "bash -n {tree}/tools/run"]);
+    assert_eq!(asked, ["bash -n {tree}/a.sh", "bash -n {tree}/b.sh", "bash -n {tree}/tools/run"]);
     let output = |end: StepEnd, stderr: &str| StepOutput {
         step: "a.sh".to_owned(),
         end,

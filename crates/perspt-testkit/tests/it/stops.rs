@@ -13,7 +13,7 @@ use perspt_testkit::home::processes_with;
 use perspt_testkit::server::{Gate, Point as At, Reply, Table};
 use perspt_testkit::session::{Answers, Point};
 
-use crate::support::{PROJECT, THREE, World, answers, bundle, one_node, three, write};
+use crate::support::{PROJECT, THREE, World, answers, bundle, one_node, plan, task, three, write};
 
 fn wrong_then_right() -> Table {
     let right = bundle(&[write("lib/three.toy", "let three = 3\n")]);
@@ -229,4 +229,19 @@ fn a_blob_that_is_missing_at_resume_is_named() {
     let trouble = end.trouble.unwrap();
     assert!(trouble.why.contains(&blobs.to_string_lossy().into_owned()), "{trouble:?}");
     assert_eq!((world.place.picture(), world.server.asks()), (before, 2));
+}
+
+/// The clock goes on by a millisecond at each look, so each of these budgets runs out at another moment: also between the
+/// look that finds nothing due and the one that finds nothing to do.
+#[test]
+fn a_time_budget_may_run_out_at_any_moment_and_the_session_ends() {
+    for limit in 1..=60 {
+        let table = Table::new()
+            .on("architect.greenfield", "-", 1, Reply::text(plan(&[task("one", &["notes.md"], &[])])))
+            .on("actuator.generate", "one", 1, Reply::text(bundle(&[write("notes.md", "# notes\n")])));
+        let mut world = World::new(&[("readme.md", "# a folder of notes\n")], table);
+        world.rig.started.settings.limits.time_ms = limit;
+        let end = world.begin().end.unwrap();
+        assert!(matches!(end.reason, EndReason::Budget | EndReason::NodesClosed), "{limit}: {end:?}");
+    }
 }
