@@ -123,6 +123,7 @@ impl Reading {
             tests: None,
             inventory: None,
             looked: BTreeSet::new(),
+            reach: BTreeMap::new(),
             parts: Vec::new(),
             absent: BTreeSet::new(),
             regressed: false,
@@ -175,6 +176,9 @@ pub struct Reading {
     /// The files of the tree that the tool really read, as far as it tells.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub looked: BTreeSet<RelPath>,
+    /// The files that each test file with a failed test leads to, as far as the runner tells.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub reach: BTreeMap<RelPath, BTreeSet<RelPath>>,
     /// Changed lines of files that it read, which it did not look at as it does at the rest.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Part>,

@@ -200,7 +200,7 @@ fn any_folder_is_a_workspace_and_code_that_no_tool_knows_waits() {
     ]});
     let files = json!({"output_files": ["README.md", "index.html", "Dockerfile"]});
     let prose = world(&notes, files, prose);
-    prose.agent("fix the typo").expect(0).says("evidence=prose");
+    prose.agent("fix the typo").expect(0).says("evidence=data");
 
     let script = json!({"artifacts": [write("deploy.pl", "print 'x';\n")]});
     let world = world(&notes, json!({"output_files": ["deploy.pl"]}), script);

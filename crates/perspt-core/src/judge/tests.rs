@@ -7,6 +7,7 @@ use super::needs::{self, in_file};
 use super::{Case, Finding, TEST_UNITS, Terms, Undeclared};
 use crate::consent::{ConsentKind, Declared, Need};
 use crate::inventory::{Inventory, TestId, ends_with_name};
+use crate::path::RelPath;
 use crate::plan::{Contract, WeightedTest};
 use crate::reading::{Reading, StageKind, Status, TestEnd, TestName, TestResult};
 use crate::residual::{Charge, Class, Component, Milli, Residual};
@@ -92,6 +93,12 @@ fn old_failure(
     if !same(was) {
         return None;
     }
+    if is_out_of_reach(reading, residual.file.as_ref().into_iter().chain(&now.file), terms) {
+        residual.charge = Charge::Inherited(
+            "it failed before in the same way, and leads to nothing that was changed".to_owned(),
+        );
+        return None;
+    }
     let need = Need {
         kind: ConsentKind::Red,
         subject: name.0.clone(),
@@ -114,6 +121,16 @@ fn old_failure(
     residual.charge =
         Charge::Consent("it failed before in the same way: leaving it red needs your consent".to_owned());
     Some(need)
+}
+
+/// Whether the runner says of a test's file what it leads to, and that is nothing that the candidate touches.
+fn is_out_of_reach<'a>(
+    reading: &Reading,
+    files: impl Iterator<Item = &'a RelPath>,
+    terms: &Terms<'_>,
+) -> bool {
+    let mut reached = files.filter_map(|file| reading.reach.get(file)).peekable();
+    reached.peek().is_some() && reached.all(|reached| reached.is_disjoint(terms.touched))
 }
 
 /// Whether two messages tell the same failure: digits, addresses and paths aside.

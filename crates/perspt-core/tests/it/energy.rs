@@ -29,6 +29,7 @@ fn reading(kind: StageKind, residuals: Vec<Residual>) -> Reading {
         tests: None,
         inventory: None,
         looked: BTreeSet::from([path("src/lib.rs")]),
+        reach: Default::default(),
         parts: vec![],
         absent: BTreeSet::new(),
         regressed: false,

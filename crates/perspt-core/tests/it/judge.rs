@@ -159,6 +159,7 @@ fn reading(on: &str, kind: StageKind, residuals: Vec<Residual>, tests: Option<Te
         tests,
         inventory: None,
         looked: BTreeSet::from([path(LIB)]),
+        reach: Default::default(),
         parts: vec![],
         absent: BTreeSet::new(),
         regressed: false,
@@ -924,4 +925,25 @@ fn a_wavering_test_does_not_excuse_another_failure() {
     assert!(below.iter().any(|line| line.contains("wavers on the tree before too: t")), "{below:?}");
     let trial = Trial::of(&[now("NameError: nonsense")], &[passes, wavers]);
     assert_eq!(trial.counted(), ["t"]);
+}
+
+/// Where the runner says what a test leads to, an old failure that leads to nothing changed is nobody's business, as long
+/// as it is the same one.
+#[test]
+fn an_old_failure_out_of_reach_is_inherited() {
+    let leads_to = |file: &str, said: &str| {
+        let mut reading = run_saying("now", said, &[("t", "a/t.py", Failed), ("u", "a/u.py", Passed)]);
+        reading.reach.insert(path("a/t.py"), BTreeSet::from([path("a/t.py"), path(file)]));
+        reading
+    };
+    let base = run_saying("base", "no", &[("t", "a/t.py", Failed), ("u", "a/u.py", Passed)]);
+    let counted = |now: Reading| Trial::of(&[now], std::slice::from_ref(&base)).counted();
+    assert!(counted(leads_to("a/src/other.rs", "no")).is_empty());
+    assert_eq!(counted(leads_to("a/src/other.rs", "another")), ["t"]);
+    assert_eq!(counted(leads_to(LIB, "no")), ["t"]);
+    assert_eq!(
+        counted(run_saying("now", "no", &[("t", "a/t.py", Failed)])).len(),
+        2,
+        "nothing is known of it"
+    );
 }

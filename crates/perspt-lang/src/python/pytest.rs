@@ -2,7 +2,7 @@
 //! proves nothing. An expected failure counts as skipped, an unexpected pass as passed, and as failed where
 //! the project says `strict`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use perspt_core::path::RelPath;
 use perspt_core::reading::{Reading, TestEnd, TestName, TestResult, Tests};
@@ -46,8 +46,9 @@ pub(crate) fn read(stage: &Stage, outputs: &[StepOutput], context: &ReadContext<
         }
     }
     let absent = super::absent_modules(&run.residuals, context);
+    let reach = reach(outputs, &run.tests, context);
     let mut reading = measured(stage, context, run.residuals, Some(run.tests));
-    reading.absent = absent;
+    (reading.absent, reading.reach) = (absent, reach);
     (reading.notes, reading.looked) = (run.notes, looked);
     reading
 }
@@ -63,7 +64,33 @@ fn loaded_by_passing(
     let passed = cases.iter().flatten().any(|case| case.end == TestEnd::Passed);
     let text =
         output.reports.get(loaded).filter(|_| passed).map(|bytes| report::text(bytes)).unwrap_or_default();
-    text.lines().filter_map(|path| in_tree(context, path)).collect()
+    let files = text.lines().filter(|line| !line.contains('\t'));
+    files.filter_map(|path| in_tree(context, path)).collect()
+}
+
+/// What each test file with a failed test leads to.
+fn reach(
+    outputs: &[StepOutput],
+    tests: &Tests,
+    context: &ReadContext<'_>,
+) -> BTreeMap<RelPath, BTreeSet<RelPath>> {
+    let failed: BTreeSet<&RelPath> = tests
+        .results
+        .values()
+        .filter(|result| result.end == TestEnd::Failed)
+        .filter_map(|result| result.file.as_ref())
+        .collect();
+    let mut reach: BTreeMap<RelPath, BTreeSet<RelPath>> = BTreeMap::new();
+    let texts = outputs.iter().flat_map(|output| [LOADED, NEW_LOADED].map(|name| output.reports.get(name)));
+    for text in texts.flatten().map(|bytes| report::text(bytes)) {
+        for (test, file) in text.lines().filter_map(|line| line.split_once('\t')) {
+            let (Some(test), Some(file)) = (in_tree(context, test), in_tree(context, file)) else { continue };
+            if failed.contains(&test) {
+                reach.entry(test).or_default().insert(file);
+            }
+        }
+    }
+    reach
 }
 
 struct Run<'a> {

@@ -174,6 +174,7 @@ fn pytest(python: &str, root: &Root, files: &dyn Files, selection: &Selection) -
         let mut step = runs_code(step(name, &argv, &root.dir));
         step.env.insert("PYTHONPATH".to_owned(), format!("{}:{{assets}}", import_roots.join(":")));
         step.env.insert("PERSPT_LOADED".to_owned(), loaded.to_owned());
+        step.env.insert("PERSPT_TREE".to_owned(), "{tree}".to_owned());
         step.reports = vec![report.to_owned(), loaded.to_owned()];
         step
     };

@@ -460,6 +460,24 @@ fn a_run_lists_the_modules_that_it_loaded_from_the_tree_and_no_others() {
 }
 
 #[test]
+fn a_run_says_what_the_files_of_failed_tests_lead_to() {
+    let files = project(&[
+        ("src/demo/one.py", "from demo import two\n\n\ndef f():\n    return two.g()\n"),
+        ("src/demo/two.py", "def g():\n    return 2\n"),
+        ("src/demo/three.py", "VALUE = 3\n"),
+        ("tests/conftest.py", "import pytest\nfrom demo.three import VALUE\n"),
+        ("tests/test_one.py", "from demo.one import f\n\n\ndef test_f():\n    assert f() == 3\n"),
+        ("tests/test_three.py", "def test_three():\n    assert True\n"),
+    ]);
+    let reading = Slot::new().read(python(), &files, StageKind::Test);
+    assert_eq!(reading.reach.keys().map(|path| path.as_str()).collect::<Vec<_>>(), ["tests/test_one.py"]);
+    let reached: Vec<&str> =
+        reading.reach[&path("tests/test_one.py")].iter().map(|path| path.as_str()).collect();
+    let modules = ["src/demo/__init__.py", "src/demo/one.py", "src/demo/three.py", "src/demo/two.py"];
+    assert!(modules[1..].iter().all(|module| reached.contains(module)), "{reached:?}");
+}
+
+#[test]
 fn an_editable_install_of_the_original_tree_is_not_the_tree() {
     // What the tests import lies outside the laid-out tree: they say nothing of the tree's own.
     let folder = tempfile::tempdir().unwrap();
