@@ -265,8 +265,8 @@ impl SessionState {
                     self.calibrated(stage, verdict);
                 }
             }
-            Ended::Assembled { prompt, files, tokens, .. } => {
-                self.assembled(&key.node, &effect, *prompt, files, *tokens);
+            Ended::Assembled { prompt, tokens, .. } => {
+                self.assembled(&key.node, &effect, *prompt, *tokens);
             }
             Ended::Answered { answer, capture, .. } => {
                 let Effect::Ask { intent, .. } = effect else { return };
@@ -481,22 +481,10 @@ impl SessionState {
         self.calibrated.insert(key, verdict.clone());
     }
 
-    fn assembled(
-        &mut self,
-        node: &Option<NodeId>,
-        effect: &Effect,
-        prompt: BlobId,
-        files: &[RelPath],
-        tokens: u64,
-    ) {
+    fn assembled(&mut self, node: &Option<NodeId>, effect: &Effect, prompt: BlobId, tokens: u64) {
         let Effect::Assemble { intent, branch, .. } = effect else { return };
         match self.node_mut(node) {
             Some(node) => {
-                for file in files {
-                    if !node.reads.contains(file) {
-                        node.reads.push(file.clone());
-                    }
-                }
                 node.prompt = Some(prompt);
                 node.work = Work::Asking { intent: *intent, prompt, tokens, over: *branch };
             }

@@ -268,8 +268,6 @@ pub struct Node {
     /// Whether the user said no to what it needs.
     #[serde(default)]
     pub refused: bool,
-    /// Files the model has been shown.
-    pub reads: Vec<RelPath>,
     /// The last prompt.
     pub prompt: Option<BlobId>,
     /// How it ended.
@@ -309,7 +307,6 @@ impl Node {
             same_findings: Repeat::default(),
             failure: None,
             discarded: false,
-            reads: Vec::new(),
             prompt: None,
             end: None,
             merkle: None,
@@ -370,7 +367,6 @@ impl Node {
     pub fn close(&mut self, end: NodeEnd) {
         self.end = Some(end);
         self.work = Work::Closed;
-        self.reads.clear();
         self.asker.last_failure = None;
         if let Some(best) = &mut self.best {
             best.readings.clear();

@@ -2,8 +2,8 @@
 
 use perspt_core::grade::Grade;
 use perspt_core::reading::StageKind;
-use perspt_core::stage::{StepEnd, StepOutput};
-use perspt_lang::plugin::{Machine, Pair};
+use perspt_core::stage::{Stage, StepEnd, StepOutput};
+use perspt_lang::plugin::{Files, Machine, Pair, ReadContext};
 use perspt_lang::{data, plugin, shell};
 
 use crate::rust_read::manifest;
@@ -132,4 +132,35 @@ fn scripts_are_checked_by_the_shell_they_are_for() {
         shell::read(&output(StepEnd::Exited(2), "/w/a.sh: 2: Syntax error: \"then\" unexpected\n")).unwrap();
     assert_eq!(found[0].message, "\"then\" unexpected");
     assert_eq!((found[0].file.clone(), found[0].place.unwrap().line), (Some(path("a.sh")), 2));
+}
+
+#[test]
+fn undefined_names_are_read_from_either_checker_and_a_missing_one_says_nothing() {
+    let python = plugin("python").unwrap();
+    let files = Map::of(&[("pyproject.toml", ""), ("app/geo.py", "x = missing\n")]);
+    let root = python.roots(&files).remove(0);
+    let stage = Stage { kind: StageKind::Syntax, tool: "python".to_owned(), required: true, steps: vec![] };
+    let seen = |code: i32, stdout: &str, stderr: &str| {
+        let output = StepOutput {
+            step: "names".to_owned(),
+            end: StepEnd::Exited(code),
+            stdout: stdout.as_bytes().to_vec(),
+            stderr: stderr.as_bytes().to_vec(),
+            cut: false,
+            reports: Default::default(),
+        };
+        let context = ReadContext { tree: files.tree().id(), root: &root, seen_as: "/w", files: &files };
+        let seen = python.read_more(&stage, &output, &context)?;
+        Some(
+            seen.residuals
+                .into_iter()
+                .map(|one| (one.file.unwrap(), one.place.unwrap().line, one.message))
+                .collect::<Vec<_>>(),
+        )
+    };
+    let found = Some(vec![(path("app/geo.py"), 1, "undefined name `missing`".to_owned())]);
+    assert_eq!(seen(1, "/w/app/geo.py:1:5: undefined name 'missing'\n", ""), found);
+    assert_eq!(seen(1, "/w/app/geo.py:1:5: F821 Undefined name `missing`\nFound 1 error.\n", ""), found);
+    assert_eq!(seen(1, "/w/app/geo.py:1:1: 'os' imported but unused\n", ""), Some(vec![]));
+    assert_eq!(seen(1, "", "python3: No module named pyflakes\n"), None);
 }
