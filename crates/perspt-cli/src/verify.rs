@@ -108,6 +108,7 @@ fn cite(event: &Event, cited: &mut BTreeSet<BlobId>) {
             cited.insert(judgement.blob);
         }
         Ended::BundleParsed { changes, .. } => cited.extend(changes),
+        Ended::NewTestsRan { reading, .. } => cited.extend([*reading]),
         Ended::Published { commit, head } => {
             cited.insert(head.manifest);
             cited.extend(&commit.evidence);

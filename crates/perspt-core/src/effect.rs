@@ -118,6 +118,13 @@ pub enum Effect {
         /// The stage.
         stage: StageId,
     },
+    /// Run the tests that a candidate adds over the code as it was: it is shown how many of them fail there.
+    RunNewTests {
+        /// The candidate.
+        branch: Branch,
+        /// The stage.
+        stage: StageId,
+    },
     /// Judge a candidate, or the head at the end, from what was measured.
     Judge {
         /// What is judged.
@@ -234,6 +241,8 @@ pub enum EffectStage {
     Measure(StageKind),
     /// See [`Effect::RunOldTests`].
     RunOldTests,
+    /// See [`Effect::RunNewTests`].
+    RunNewTests,
     /// See [`Effect::Judge`].
     Judge,
     /// See [`Effect::Calibrate`].
@@ -260,6 +269,7 @@ impl Effect {
             Effect::LayOut { .. } => EffectStage::LayOut,
             Effect::Measure { stage, .. } => EffectStage::Measure(stage.kind),
             Effect::RunOldTests { .. } => EffectStage::RunOldTests,
+            Effect::RunNewTests { .. } => EffectStage::RunNewTests,
             Effect::Judge { .. } => EffectStage::Judge,
             Effect::Calibrate { stage, .. } => EffectStage::Calibrate(stage.kind),
             Effect::Assemble { .. } => EffectStage::Assemble,
@@ -288,6 +298,7 @@ impl Effect {
             | Effect::LayOut { .. }
             | Effect::Measure { .. }
             | Effect::RunOldTests { .. }
+            | Effect::RunNewTests { .. }
             | Effect::Judge { .. }
             | Effect::Calibrate { .. }
             | Effect::Assemble { .. }

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::consent::{ConsentKind, Grant, Need};
+use crate::event::RootRef;
 use crate::hash::{Sha, ShaBuilder};
 use crate::ids::{BlobId, TreeId};
 use crate::inventory::Inventory;
@@ -50,6 +51,10 @@ pub struct Scores {
 
 fn is_zero(milli: &Milli) -> bool {
     milli.0 == 0
+}
+
+fn is_none(count: &u32) -> bool {
+    *count == 0
 }
 
 impl Scores {
@@ -108,6 +113,15 @@ impl TestCounts {
     }
 }
 
+/// How the tests that a candidate adds end over the code as it was. One that fails there shows what the candidate does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct NewTests {
+    /// How many were added and pass now.
+    pub added: u32,
+    /// How many of them do not pass over the old code, or cannot be built there.
+    pub failed_before: u32,
+}
+
 /// A reading as the log carries it: what was found before anything is judged, and the blob that holds the rest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadingSummary {
@@ -126,6 +140,9 @@ pub struct ReadingSummary {
     /// Of perspt's own look: whether the tests as they were must be run over the new code.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub old_tests: bool,
+    /// Of perspt's own look: how many tests were added.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub added_tests: u32,
     /// Modules that tests import and that are nowhere, the first few.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub absent: Vec<String>,
@@ -135,6 +152,9 @@ pub struct ReadingSummary {
     /// Of perspt's own look: whether nothing that any tool reads was changed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub only_prose: bool,
+    /// Of perspt's own look: roots that are not the node's and whose tools have read something that was changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_roots: Vec<RootRef>,
     /// For a test stage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tests: Option<TestCounts>,
@@ -149,6 +169,8 @@ pub struct ReadingSummary {
 
 /// Absent modules that a summary names.
 const ABSENT: usize = 8;
+/// Other roots that a summary names.
+const OTHER_ROOTS: usize = 16;
 
 impl ReadingSummary {
     /// The summary of a reading whose bytes are in `blob`.
@@ -171,9 +193,11 @@ impl ReadingSummary {
             errors: counted.iter().filter(|residual| residual.severity == Severity::Error).count() as u32,
             tests: reading.tests.as_ref().map(TestCounts::of),
             old_tests: reading.inventory.as_ref().is_some_and(Inventory::asks_old_tests),
+            added_tests: reading.inventory.as_ref().map_or(0, |inventory| inventory.added.len() as u32),
             absent: reading.absent.iter().take(ABSENT).cloned().collect(),
             regressed: reading.regressed,
             only_prose: reading.only_prose,
+            other_roots: reading.other_roots.iter().take(OTHER_ROOTS).cloned().collect(),
             headlines: headlines(counted.iter().copied()),
             fingerprint: fingerprint.finish(),
             blob,

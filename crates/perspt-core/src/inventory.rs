@@ -33,6 +33,11 @@ impl TestId {
         self.is(name, result) || method.is_some_and(|method| ends_with_name(&name.0, method))
     }
 
+    /// Whether it is an example in documentation.
+    pub fn is_doc(&self) -> bool {
+        self.name == "doc" || self.name.starts_with("doc::")
+    }
+
     /// The subject of a consent to changing it.
     pub fn subject(&self) -> String {
         format!("{}::{}", self.file, self.name)

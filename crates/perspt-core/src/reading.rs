@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::event::RootRef;
 use crate::grade::Grade;
 use crate::ids::TreeId;
 use crate::inventory::Inventory;
@@ -128,6 +129,7 @@ impl Reading {
             absent: BTreeSet::new(),
             regressed: false,
             only_prose: false,
+            other_roots: BTreeSet::new(),
             notes: Vec::new(),
         }
     }
@@ -191,6 +193,9 @@ pub struct Reading {
     /// Of perspt's own look: whether nothing that any tool reads was changed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub only_prose: bool,
+    /// Of perspt's own look: roots that are not the node's and whose tools have read something that was changed.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub other_roots: BTreeSet<RootRef>,
     /// What a person should know of this reading and no energy comes from.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,

@@ -1,6 +1,6 @@
 """Lists or runs unittest tests, one JSON line each, into a report outside the tree.
 
-Usage: perspt_unittest.py list|run ROOT REPORT [--path FOLDER ...] [--skip FOLDER ...] [--only FILE]
+Usage: perspt_unittest.py list|run ROOT REPORT [--path FOLDER ...] [--skip FOLDER ...] [--only FILE ...]
 Test ids are those pytest would give: path::Class::method. The last line of a report is {"done": count};
 a report without it is not whole. A run also says which files its process has loaded, and with --only it
 runs the tests of that file alone. Everything needed here is imported before the tree can be reached.
@@ -203,7 +203,7 @@ def main():
             write({"done": len(tests)})
             return 0
         if only:
-            begin = os.path.relpath(only[0], root) + "::"
+            begin = tuple(os.path.relpath(path, root) + "::" for path in only)
             tests = [test for test in tests if names[id(test)].startswith(begin)]
             suite = unittest.TestSuite(tests)
         result = Result(write, names)

@@ -91,10 +91,12 @@ pub enum Expect {
 
 impl Plant {
     /// The test that it plants, by its file and its name: that one alone is run.
-    pub fn only(&self) -> Option<(RelPath, String)> {
+    pub fn only(&self) -> BTreeSet<(RelPath, String)> {
         match &self.expect {
-            Expect::TestFails(name) => Some((self.writes.keys().next()?.clone(), name.clone())),
-            Expect::Red => None,
+            Expect::TestFails(name) => {
+                self.writes.keys().take(1).map(|path| (path.clone(), name.clone())).collect()
+            }
+            Expect::Red => BTreeSet::new(),
         }
     }
 }
@@ -144,8 +146,8 @@ pub struct Selection {
     /// Test files that the base does not have: they run in a process of their own where a file's tests could reach
     /// those of another.
     pub new_tests: BTreeSet<RelPath>,
-    /// Only this test, by its file and its name. All others are announced and not run.
-    pub only: Option<(RelPath, String)>,
+    /// Only these tests, by file and name, where there are any. All others are announced and not run.
+    pub only: BTreeSet<(RelPath, String)>,
 }
 
 /// A candidate beside the tree it is compared with.

@@ -139,6 +139,10 @@ impl Actor {
             Effect::RunOldTests { branch, stage } => {
                 self.run_old_tests(state, branch, stage, cancel).await.map(Acted::from)
             }
+            Effect::RunNewTests { branch, stage } => {
+                let node = node.and_then(|id| state.nodes.get(id));
+                self.run_new_tests(state, node, branch, stage, cancel).await.map(Acted::from)
+            }
             Effect::Judge { branch, readings, before, old_tests, required, .. } => {
                 let exhibits = Exhibits { branch, readings, before, old_tests, required };
                 self.judge(state, node, &exhibits).map(Acted::from)

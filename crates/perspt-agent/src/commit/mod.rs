@@ -8,7 +8,7 @@ use perspt_core::event::{Commit, Consented, Ended, Event, KeptPlace, merkle};
 use perspt_core::ids::{EffectId, NodeId};
 use perspt_core::judge::brief;
 use perspt_core::path::RelPath;
-use perspt_core::state::{Node, SessionState};
+use perspt_core::state::{Node, SessionState, Work};
 use perspt_core::tree::Change;
 use perspt_store::publish::{Kept, KeptAs, Publication, Published, publish};
 use serde_json::value::to_raw_value;
@@ -132,6 +132,10 @@ fn commit_record(
         model: state.meta.as_ref().map(|meta| meta.model.clone()).unwrap_or_default(),
         grade: judgement.grade,
         below: judgement.below.iter().take(LINES).map(|line| line.chars().take(400).collect()).collect(),
+        new_tests: match &node.work {
+            Work::Stable(candidate) => candidate.new_tests(),
+            _ => None,
+        },
         consents: needs.into_iter().zip(proof.consents()).map(consented).collect(),
     }
 }

@@ -62,7 +62,7 @@ impl Actor {
         for plant in plants.iter().flatten() {
             let (planted, sources) = self.planted(&tree, plant);
             let only = plant.only();
-            let laid = Laid { tree: &planted, sources: &sources, base: None, only: only.as_ref() };
+            let laid = Laid { tree: &planted, sources: &sources, base: None, only: Some(&only) };
             let mut with = self.take(state, &mut bench, laid, stage, &root, cancel).await?;
             if was_ended(&with).is_some_and(|odd| odd.class != Class::Timeout) {
                 with = self.take(state, &mut bench, laid, stage, &root, cancel).await?;

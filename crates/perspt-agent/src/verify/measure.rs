@@ -186,7 +186,10 @@ impl Actor {
     ) -> Result<Reading, Halt> {
         let files = TreeFiles::new(tree.clone(), sources.clone());
         let probed = self.probed(state)?;
-        let selection = Selection { new_tests: self.new_tests(stage, tree, base), only: only.cloned() };
+        let selection = Selection {
+            new_tests: self.new_tests(stage, tree, base),
+            only: only.cloned().unwrap_or_default(),
+        };
         let described = self
             .stages_of(root, &probed, &files, &selection)
             .into_iter()
@@ -256,13 +259,13 @@ impl Actor {
     }
 }
 
-/// A tree to be measured, where its bytes are, the tree it came from, and the one test that is run where not all are.
+/// A tree to be measured, where its bytes are, the tree it came from, and the tests that are run where not all are.
 #[derive(Clone, Copy)]
 pub(super) struct Laid<'a> {
     pub tree: &'a Tree,
     pub sources: &'a Sources,
     pub base: Option<&'a Tree>,
-    pub only: Option<&'a (RelPath, String)>,
+    pub only: Option<&'a BTreeSet<(RelPath, String)>>,
 }
 
 /// A stage over a tree.

@@ -8,6 +8,7 @@ mod lay_out;
 mod masked;
 mod measure;
 mod more;
+mod new_tests;
 mod old_tests;
 mod reuse;
 mod structure;

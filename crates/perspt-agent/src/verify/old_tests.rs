@@ -67,7 +67,7 @@ fn told(concessions: &Concessions) -> Vec<String> {
 }
 
 /// The candidate's tree with the tests of its base.
-fn put_back(
+pub(super) fn put_back(
     pair: &Pair<'_>,
     was: impl IntoIterator<Item = (perspt_core::path::RelPath, Was)>,
     mut sources: Sources,

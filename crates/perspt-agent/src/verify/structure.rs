@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 
 use perspt_core::effect::{Branch, TreeRef};
+use perspt_core::event::RootRef;
 use perspt_core::grade::FileKind;
 use perspt_core::inventory::{Inventory, TestId};
 use perspt_core::judge::structure_stage;
 use perspt_core::outcome::NodeEnd;
 use perspt_core::path::RelPath;
-use perspt_core::reading::Reading;
+use perspt_core::reading::{Reading, StageKind};
 use perspt_core::residual::{Class, Component, Place, Residual};
 use perspt_core::state::{Node, SessionState};
 use perspt_core::tree::{Change, Tree};
@@ -49,29 +50,34 @@ impl Actor {
         files.is_whole()?;
         let (looked, broken) = parsed_data(&changes, &base, files);
         residuals.extend(broken);
-        let only_prose = self.is_only_prose(state, &changes)?;
+        let readers = self.readers_of(state, &changes)?;
+        let prose = |change: &Change| FileKind::of(&change.path) == FileKind::Prose;
+        let only_prose = readers.is_empty() && !changes.is_empty() && changes.iter().all(prose);
+        let own = |root: &RootRef| node.is_some_and(|node| node.roots.contains(root));
         Ok(Reading {
             residuals,
             inventory: Some(inventory),
             looked,
             only_prose,
+            other_roots: readers.into_iter().filter(|root| !own(root)).collect(),
             ..Reading::measured(branch.tree, structure_stage(), SENSOR)
         })
     }
 
-    /// Whether nothing was changed that a tool reads: prose, unless a tool has read that very file.
-    fn is_only_prose(&self, state: &SessionState, changes: &[Change]) -> Result<bool, Halt> {
-        let prose = |change: &Change| FileKind::of(&change.path) == FileKind::Prose;
-        if changes.is_empty() || !changes.iter().all(prose) {
-            return Ok(false);
-        }
-        for known in state.baseline.readings.values().flatten() {
-            let reading: Reading = self.kept("a reading", known.blob)?;
-            if changes.iter().any(|change| reading.looked.contains(&change.path)) {
-                return Ok(false);
+    /// The roots whose tools have read something that is changed now.
+    fn readers_of(&self, state: &SessionState, changes: &[Change]) -> Result<BTreeSet<RootRef>, Halt> {
+        let known = state.baseline.readings.values().flatten().map(|reading| reading.blob);
+        let known: BTreeSet<_> = known.chain(state.first_baseline.values().flatten().copied()).collect();
+        let mut readers = BTreeSet::new();
+        for blob in known {
+            let Reading { stage, looked, .. } = self.kept("a reading", blob)?;
+            if stage.kind != StageKind::Structure
+                && changes.iter().any(|change| looked.contains(&change.path))
+            {
+                readers.insert(RootRef { dir: stage.root, plugin: stage.plugin });
             }
         }
-        Ok(true)
+        Ok(readers)
     }
 
     /// Tests and files that the session's own nodes have made are theirs to change: what is left is about those that

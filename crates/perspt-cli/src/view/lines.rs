@@ -108,6 +108,7 @@ impl Lines {
                 perspt_core::reading::StageKind::Structure => "looking at what changed",
             },
             Effect::RunOldTests { .. } => "running the tests as they were over the new code",
+            Effect::RunNewTests { .. } => "running the new tests over the code as it was",
             Effect::Judge { .. } => "judging",
             Effect::Calibrate { .. } => "planting an error to see whether the tools see it",
             Effect::Assemble { .. } => "gathering context",
@@ -220,6 +221,9 @@ fn ended(begun: Option<&InFlight>, outcome: &Ended, at: Millis, state: &SessionS
             let tests = reading.tests.unwrap_or_default();
             out::line(&format!("OLD-TESTS passed={} failed={}", tests.passed, tests.failed));
         }
+        Ended::NewTestsRan { tests, .. } if tests.added > 0 => {
+            out::line(&format!("NEW-TESTS added={} fail_on_old_code={}", tests.added, tests.failed_before));
+        }
         Ended::BundleParsed { widened, skipped, refused, .. } => {
             let node = node.map(NodeId::as_str).unwrap_or_default();
             if !widened.is_empty() {
@@ -268,7 +272,8 @@ fn ended(begun: Option<&InFlight>, outcome: &Ended, at: Millis, state: &SessionS
             let node = node.map(NodeId::as_str).unwrap_or_default();
             out::line(&format!("REBASE node={node} asked-again changed-since={}", value(&paths.join(","))));
         }
-        Ended::Decided { .. }
+        Ended::NewTestsRan { .. }
+        | Ended::Decided { .. }
         | Ended::Measured { .. }
         | Ended::Assembled { .. }
         | Ended::Answered { .. }

@@ -99,6 +99,7 @@ fn a_module_that_no_test_loads_is_said_and_can_be_required() {
 /// Every run of the whole suite that the last session's log knows of; a planted test is run alone.
 fn suite_runs(world: &World) -> usize {
     let outcomes = world.events_so_far().into_iter().map(|event| event["outcome"].clone());
+    let outcomes = outcomes.filter(|outcome| outcome["ended"] != "new_tests_ran");
     let steps = outcomes.flat_map(|outcome| outcome["runs"].as_array().cloned().unwrap_or_default());
     steps
         .filter(|run| run["step"].as_str().unwrap().ends_with("/run"))
@@ -163,4 +164,46 @@ fn the_plan_is_shown_before_the_tests_have_run() {
     let ran = running.wait().expect(0);
     let at = |line: &str| ran.out.find(line).unwrap_or_else(|| panic!("no {line} in {}", ran.out));
     assert!(at("\nPLAN ") < at("\nBASELINE pytest=") && at("\nBASELINE pytest=") < at("\nNODE "));
+}
+
+#[test]
+fn it_is_shown_how_many_of_the_new_tests_fail_over_the_old_code() {
+    let test = |name: &str, body: &str| format!("\n#[test]\nfn {name}() {{\n    assert_eq!({body});\n}}\n");
+    let more = format!(
+        "{}{}{}",
+        LIB.replace("    1\n", "    3 - 2\n"),
+        "\npub fn two() -> u32 {\n    2\n}\n",
+        test("is_two", "two(), 2")
+    );
+    let (world, ran) = writes(rust_with(LIB), &[("src/lib.rs", &more)], &[]);
+    ran.expect(0).says("NEW-TESTS added=1 fail_on_old_code=1");
+    let commit = world.events_so_far().into_iter().find(|event| event["outcome"]["ended"] == "published");
+    assert_eq!(commit.unwrap()["outcome"]["commit"]["new_tests"]["failed_before"], 1);
+    let (_, ran) = writes(rust_with(LIB), &[("tests/old.rs", &test("is_one_too", "calc::one(), 1"))], &[]);
+    ran.expect(0).says("NEW-TESTS added=1 fail_on_old_code=0");
+
+    let both = "from calc import add, mul\n\n\ndef test_new():\n    assert mul(2, 3) == 6\n";
+    let old = "from calc import add\n\n\ndef test_old():\n    assert add(2, 3) == 5\n";
+    let code = Language::Python.lib_with("a * b");
+    let files = [("calc/__init__.py", code.as_str()), ("tests/test_a.py", both), ("tests/test_b.py", old)];
+    let (_, ran) = writes(World::python(), &files, &[]);
+    ran.expect(0).says("NEW-TESTS added=2 fail_on_old_code=1");
+}
+
+#[test]
+fn a_root_of_another_language_that_reads_a_changed_file_looks_before_the_commit() {
+    let lib = "pub const GREET: &str = include_str!(\"../py/greet.py\");\n\n#[test]\nfn says_hello() {\n    \
+               assert!(GREET.contains(\"Hello\"));\n}\n";
+    let mixed = || {
+        let world = rust_with(lib);
+        world.write("py/pyproject.toml", "[project]\nname = \"greet\"\nversion = \"0.1.0\"\n");
+        world.write("py/greet.py", "def greet():\n    return 'Hello'\n");
+        world.write("py/test_greet.py", "from greet import greet\n\n\ndef test_it():\n    assert greet()\n");
+        world.git();
+        world
+    };
+    let (_, ran) = writes(mixed(), &[("py/greet.py", "def greet():\n    return 'Hi'\n")], &[]);
+    ran.expect(4).says("says_hello").never_says("COMMIT");
+    let (_, ran) = writes(mixed(), &[("py/greet.py", "def greet():\n    return 'Hello you'\n")], &[]);
+    ran.expect(0).says("cargo-test=pass");
 }

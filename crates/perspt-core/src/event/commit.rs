@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::consent::{Grant, Need};
-use crate::energy::{Energy, TestCounts};
+use crate::energy::{Energy, NewTests, TestCounts};
 use crate::grade::Grade;
 use crate::hash::Sha;
 use crate::ids::{BlobId, CommitId, NodeId, TreeId};
@@ -47,6 +47,9 @@ pub struct Commit {
     /// What lies below tests, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub below: Vec<String>,
+    /// The tests it adds, over the code as it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub new_tests: Option<NewTests>,
     /// What the user permitted of it, and how; the readings hold what is left out for its length.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub consents: Vec<Consented>,

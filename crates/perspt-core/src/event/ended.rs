@@ -6,7 +6,7 @@ use super::commit::{Commit, StageVerdict};
 use super::session::{Approval, MissingTool, RepoMode, RootRef, RootStages, Trouble};
 use crate::consent::{Grant, Need, TestDeclaration};
 use crate::effect::TreeRef;
-use crate::energy::{Energy, ReadingSummary};
+use crate::energy::{Energy, NewTests, ReadingSummary};
 use crate::grade::Grade;
 use crate::hash::Sha;
 use crate::ids::{BlobId, TreeId};
@@ -161,6 +161,15 @@ pub enum Ended {
         diff: DiffNote,
         /// The processes.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        runs: Vec<RunNote>,
+    },
+    /// The tests that a candidate adds were run over the code as it was.
+    NewTestsRan {
+        /// How many, and how many of them fail there.
+        tests: NewTests,
+        /// The reading.
+        reading: BlobId,
+        /// What was run.
         runs: Vec<RunNote>,
     },
     /// Of a layout whose files somebody else has changed since the answer was written.
@@ -466,6 +475,7 @@ impl Ended {
             | Ended::Judged { .. }
             | Ended::LayoutRefused { .. }
             | Ended::Overtaken { .. }
+            | Ended::NewTestsRan { .. }
             | Ended::AskFailed { .. }
             | Ended::Decided { .. }
             | Ended::Published { .. }

@@ -255,6 +255,15 @@ impl SessionState {
                 }
                 self.measured(&key.node, &effect, reading, environment);
             }
+            Ended::NewTestsRan { tests, .. } => {
+                if let (Some(node), Effect::RunNewTests { branch, stage }) =
+                    (self.node_mut(&key.node), &effect)
+                    && let Work::Stable(candidate) = &mut node.work
+                    && candidate.branch == *branch
+                {
+                    candidate.new_tests.push((stage.clone(), *tests));
+                }
+            }
             Ended::Judged { judgement } => {
                 if let Effect::Judge { branch, .. } = &effect {
                     self.note_judgement(&key.node, branch, judgement);

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::Asker;
 use crate::consent::{Declared, Need, TestDeclaration};
 use crate::effect::{Branch, Intent};
-use crate::energy::{Energy, ReadingSummary};
+use crate::energy::{Energy, NewTests, ReadingSummary};
 use crate::event::{DiffNote, JudgementNote, RetryClass, RootRef};
 use crate::hash::Sha;
 use crate::ids::BlobId;
@@ -74,6 +74,9 @@ pub struct Candidate {
     /// The tests as they were, over its code.
     #[serde(default)]
     pub old_tests: Vec<ReadingSummary>,
+    /// The tests it adds, over the code as it was: stage by stage.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub new_tests: Vec<(StageId, NewTests)>,
     /// The judgement, once made.
     pub judgement: Option<JudgementNote>,
 }
@@ -81,7 +84,7 @@ pub struct Candidate {
 impl Candidate {
     /// A candidate of which nothing is known yet.
     pub fn new(branch: Branch, diff: DiffNote) -> Candidate {
-        Candidate { branch, diff, readings: vec![], old_tests: vec![], judgement: None }
+        Candidate { branch, diff, readings: vec![], old_tests: vec![], new_tests: vec![], judgement: None }
     }
 
     /// Its energy, once judged.
@@ -92,6 +95,28 @@ impl Candidate {
     /// Whether it changes nothing that any tool reads.
     pub fn is_only_prose(&self) -> bool {
         self.readings.iter().any(|reading| reading.only_prose)
+    }
+
+    /// How the tests it adds end over the code as it was, over all stages.
+    pub fn new_tests(&self) -> Option<NewTests> {
+        let add = |sum: NewTests, (_, one): &(StageId, NewTests)| NewTests {
+            added: sum.added.saturating_add(one.added),
+            failed_before: sum.failed_before.saturating_add(one.failed_before),
+        };
+        let sum = self.new_tests.iter().fold(NewTests::default(), add);
+        (sum.added > 0).then_some(sum)
+    }
+
+    /// The test stage whose new tests are to be run over the old code next.
+    pub fn next_new_tests(&self, had_code: impl Fn(&StageId) -> bool) -> Option<StageId> {
+        let adds = self.readings.iter().any(|reading| reading.added_tests > 0);
+        let holds = |reading: &&ReadingSummary| {
+            reading.stage.kind == StageKind::Test
+                && reading.status == Status::Measured
+                && had_code(&reading.stage)
+                && !self.new_tests.iter().any(|(stage, _)| *stage == reading.stage)
+        };
+        self.readings.iter().filter(|_| adds).find(holds).map(|reading| reading.stage.clone())
     }
 
     /// The tests that the stage ran must also be run as they were: something existing is not what it was.

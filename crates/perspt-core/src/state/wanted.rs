@@ -348,6 +348,9 @@ impl SessionState {
             }
             Work::Verifying(candidate) => Some(self.verification(node, candidate)),
             Work::Stable(candidate) => self.calibration_owed(candidate).or_else(|| {
+                if let Some(stage) = candidate.next_new_tests(|stage| !self.against(stage).is_empty()) {
+                    return Some(Effect::RunNewTests { branch: candidate.branch, stage });
+                }
                 let (readings, before, old_tests) = self.evidence_of(node, candidate);
                 let required = self.required_of(node, candidate);
                 Some(Effect::Publish { branch: candidate.branch, readings, before, old_tests, required })
@@ -379,7 +382,15 @@ impl SessionState {
         if candidate.is_only_prose() {
             return vec![crate::judge::structure_stage()];
         }
-        self.required_stages(&node.roots)
+        self.required_stages(&self.roots_of(node, candidate))
+    }
+
+    /// The roots that look at a candidate: the node's own, and those whose tools have read what it changes.
+    fn roots_of(&self, node: &Node, candidate: &Candidate) -> Vec<RootRef> {
+        let others = candidate.readings.iter().flat_map(|reading| &reading.other_roots);
+        let live = |root: &&RootRef| self.live_roots().any(|live| live == *root);
+        let others = others.filter(live).filter(|root| !node.roots.contains(root));
+        node.roots.iter().chain(others).cloned().collect()
     }
 
     /// The candidate's readings, those before it, and the tests as they were.
@@ -415,7 +426,7 @@ impl SessionState {
         if looked.only_prose {
             return None;
         }
-        for root in &node.roots {
+        for root in &self.roots_of(node, candidate) {
             let stages = self.root_stages(root).into_iter().flat_map(|stages| &stages.stages);
             for stage in stages.filter(|tool| tool.required).map(|tool| root.stage(tool.kind)) {
                 let Some(reading) = of(&stage) else { return Some(stage) };

@@ -2,7 +2,7 @@
 
 use perspt_core::consent::{ConsentKind, Declared, Grant, Need};
 use perspt_core::effect::{Branch, Effect, EffectKey, Expects, Intent, Question, TreeRef};
-use perspt_core::energy::{Energy, ReadingSummary, Scores, TestCounts};
+use perspt_core::energy::{Energy, NewTests, ReadingSummary, Scores, TestCounts};
 use perspt_core::event::*;
 use perspt_core::grade::Grade;
 use perspt_core::ids::{BlobId, EffectId, NodeId, SessionId, TreeId};
@@ -93,7 +93,7 @@ impl Babble<'_> {
     }
 
     pub fn effect(&mut self) -> Effect {
-        match self.0.below(13) {
+        match self.0.below(14) {
             0 => Effect::Snapshot,
             1 => Effect::Probe,
             2 => Effect::Fetch { tree: self.tree() },
@@ -118,6 +118,7 @@ impl Babble<'_> {
             }
             9 => Effect::Question { question: self.question() },
             10 => Effect::RunOldTests { branch: self.branch(), stage: self.stage() },
+            12 => Effect::RunNewTests { branch: self.branch(), stage: self.stage() },
             11 => Effect::Judge {
                 branch: self.branch(),
                 readings: self.blobs(),
@@ -223,6 +224,8 @@ impl Babble<'_> {
             absent: vec![],
             regressed: false,
             only_prose: self.0.chance(100),
+            added_tests: self.small(),
+            other_roots: self.roots(),
             tree: self.tree_id(),
             stage: self.stage(),
             tool: self.text(),
@@ -254,6 +257,7 @@ impl Babble<'_> {
     fn commit(&mut self) -> Commit {
         let artifacts: Vec<_> = self.paths().iter().map(|at| change(at.as_str(), None, Some("x"))).collect();
         Commit {
+            new_tests: None,
             node: self.node_id(),
             goal: self.text(),
             class: Default::default(),
@@ -358,7 +362,7 @@ impl Babble<'_> {
     }
 
     pub fn ended(&mut self) -> Ended {
-        match self.0.below(22) {
+        match self.0.below(23) {
             0 => Ended::Snapshotted {
                 tree: self.tree(),
                 files: self.number(),
@@ -404,6 +408,11 @@ impl Babble<'_> {
             17 | 18 => Ended::Judged { judgement: Box::new(self.judgement()) },
             19 => Ended::LayoutRefused { violations: vec![self.text()], runs: vec![run_note()] },
             20 => Ended::Overtaken { files: self.paths() },
+            21 => Ended::NewTestsRan {
+                tests: NewTests { added: self.small(), failed_before: self.small() },
+                reading: self.blob(),
+                runs: vec![run_note()],
+            },
             _ => Ended::Broke { trouble: trouble() },
         }
     }

@@ -34,6 +34,7 @@ fn reading(kind: StageKind, residuals: Vec<Residual>) -> Reading {
         absent: BTreeSet::new(),
         regressed: false,
         only_prose: false,
+        other_roots: BTreeSet::new(),
         notes: vec![],
     }
 }

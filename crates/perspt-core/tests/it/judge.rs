@@ -164,6 +164,7 @@ fn reading(on: &str, kind: StageKind, residuals: Vec<Residual>, tests: Option<Te
         absent: BTreeSet::new(),
         regressed: false,
         only_prose: false,
+        other_roots: BTreeSet::new(),
         notes: vec![],
     }
 }

@@ -109,6 +109,7 @@ impl Drift {
                 | Ended::LaidOut { .. }
                 | Ended::LayoutRefused { .. }
                 | Ended::Overtaken { .. }
+                | Ended::NewTestsRan { .. }
                 | Ended::Judged { .. }
                 | Ended::BundleParsed { .. }
         );

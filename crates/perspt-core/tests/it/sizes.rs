@@ -2,7 +2,7 @@
 
 use perspt_core::consent::{ConsentKind, Declared, Extent, Grant, GrantedBy, Need, TestDeclaration};
 use perspt_core::effect::{Branch, Effect, EffectKey, Expects, Intent, Question};
-use perspt_core::energy::{Energy, ReadingSummary, Scores, TestCounts};
+use perspt_core::energy::{Energy, NewTests, ReadingSummary, Scores, TestCounts};
 use perspt_core::event::*;
 use perspt_core::grade::Grade;
 use perspt_core::ids::{BlobId, EffectId, NodeId, SessionId};
@@ -198,6 +198,7 @@ fn wide_commit() -> Commit {
     let artifact = |file: RelPath| Change { path: file, before: Some(entry("a")), after: Some(entry("b")) };
     let artifacts: Vec<Change> = paths(FILES, 120).into_iter().map(artifact).collect();
     Commit {
+        new_tests: Some(NewTests { added: u32::MAX, failed_before: u32::MAX }),
         node: node(),
         goal: "g".repeat(GOAL_CHARS),
         class: Default::default(),
@@ -244,6 +245,7 @@ fn effects() -> Vec<Effect> {
         Effect::LayOut { base: tree("t"), changes: blob("c"), commands: lines(10, 400) },
         Effect::Measure { branch, stage: stage.clone(), run: 2 },
         Effect::RunOldTests { branch, stage: stage.clone() },
+        Effect::RunNewTests { branch, stage: stage.clone() },
         Effect::Judge {
             branch,
             readings: blobs(16),

@@ -136,6 +136,8 @@ pub fn green(tree: TreeId, stage: &StageId) -> ReadingSummary {
         absent: vec![],
         regressed: false,
         only_prose: false,
+        added_tests: 0,
+        other_roots: vec![],
         tree,
         stage: stage.clone(),
         tool: format!("a {}", stage.kind.as_str()),
@@ -185,6 +187,7 @@ pub fn commit(state: &SessionState, node: &NodeId, branch: &Branch, evidence: Ve
         _ => None,
     };
     Commit {
+        new_tests: None,
         node: node.clone(),
         goal: spec.goal.clone(),
         class: spec.node_class,

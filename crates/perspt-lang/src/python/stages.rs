@@ -1,5 +1,7 @@
 //! What Python is asked to do: compile every file in memory, then list and run the tests.
 
+use std::collections::BTreeSet;
+
 use perspt_core::path::RelPath;
 use perspt_core::reading::StageKind;
 use perspt_core::stage::{Profile, Root, Stage, Step};
@@ -179,8 +181,10 @@ fn pytest(python: &str, root: &Root, files: &dyn Files, selection: &Selection) -
         step
     };
     let collect = made("collect", (COLLECTED, LOADED), &["--collect-only"]);
-    if let Some((path, _)) = &selection.only {
-        return vec![collect, made(RUN, (RESULTS, LOADED), &[&in_tree(path)])];
+    if !selection.only.is_empty() {
+        let only: BTreeSet<String> = selection.only.iter().map(|(path, _)| in_tree(path)).collect();
+        let only: Vec<&str> = only.iter().map(String::as_str).collect();
+        return vec![collect, made(RUN, (RESULTS, LOADED), &only)];
     }
     let settings = Settings::of(files, &root.dir);
     let tests: Vec<RelPath> =

@@ -113,7 +113,8 @@ fn test_steps(root: &Root, files: &dyn Files, selection: &Selection) -> Vec<Step
     let build = ["test", "--workspace", "--no-run", "--no-fail-fast", "--offline", "--message-format=json"];
     let run = ["test", "--workspace", "--no-fail-fast", "--offline"];
     let list: Vec<&str> = run.iter().copied().chain(["--", "--list", "--format", "terse"]).collect();
-    let only = selection.only.iter().flat_map(|(_, name)| ["--", name.as_str()]);
+    let names = selection.only.iter().map(|(_, name)| name.as_str());
+    let only = (!selection.only.is_empty()).then_some("--").into_iter().chain(names);
     let run: Vec<&str> = run.iter().copied().chain(only).collect();
     let confined = |step: Step| Step {
         profile: Profile::Test,

@@ -158,7 +158,7 @@ impl Matching<'_> {
         let renamed = self.in_place(&mut |old, new| renames.explain(old, new));
         self.hidden(kept.iter().chain(&renamed));
         self.renamed.extend(renamed.into_iter().map(|(old, new)| ((old.id.file, old.id.name), new.id.name)));
-        let is_doc = |found: &Found<'_>| found.id.name.starts_with("doc");
+        let is_doc = |found: &Found<'_>| found.id.is_doc();
         let moved = self.pairs(&mut |old, new| is_doc(old) == is_doc(new) && old.item.is_kept_in(new.item));
         let renamed = self.pairs(&mut |old, new| !is_doc(old) && renames.explain(old.item, new.item));
         self.hidden(moved.iter().chain(&renamed));

@@ -397,7 +397,7 @@ fn new_test_files_run_in_a_process_of_their_own() {
     let wrong =
         wrong.with("test_demo.py", "import demo\n\n\ndef test_add():\n    assert demo.add(1, 1) == 2\n");
     let root = python().roots(&wrong).remove(0);
-    let new = Selection { new_tests: [path("aaa_test.py")].into(), only: None };
+    let new = Selection { new_tests: [path("aaa_test.py")].into(), only: [].into() };
     let stages = python().stages(&root, &wrong, &Default::default(), &working(), &new);
     let split = stages.into_iter().flatten().find(|stage| stage.kind == StageKind::Test).unwrap();
     assert_eq!(

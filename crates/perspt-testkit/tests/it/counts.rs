@@ -80,21 +80,21 @@ fn syncs_of_node(world: &mut World) -> Syncs {
 
 /// | syncs | for |
 /// |---|---|
-/// | log 19 | a start and an end for each of assemble, ask, parse, lay out, structure, build, test, judge, publish; one verdict |
-/// | blobs 21 | two each for prompt, answer, two new files, changes, three readings, the judgement, the new tree's list; one for the changes that laying out finds unchanged |
+/// | log 21 | a start and an end for each of assemble, ask, parse, lay out, structure, build, test, judge, new tests over the old code, publish; one verdict |
+/// | blobs 23 | two each for prompt, answer, two new files, changes, four readings, the judgement, the new tree's list; one for the changes that laying out finds unchanged |
 /// | journal 3 | its bytes, its name, its removal |
 /// | work 4 | two new files, two folders that get an entry |
 #[test]
 fn a_node_that_is_right_at_once_costs_these_syncs() {
     let mut world = World::new(PROJECT, answers(one_node(THREE), &[("actuator.generate", 1, three("3"))]));
-    assert_eq!(syncs_of_node(&mut world), Syncs { log: 19, blobs: 21, journal: 3, work: 4 });
+    assert_eq!(syncs_of_node(&mut world), Syncs { log: 21, blobs: 23, journal: 3, work: 4 });
 }
 
 /// Replaced and deleted files leave an old content behind, which goes once the commit is in the log.
 ///
 /// | syncs | for |
 /// |---|---|
-/// | log 19 | as above |
+/// | log 19 | as above, without new tests |
 /// | blobs 29 | two each for prompt, the three files as they were, answer, the replaced file's new bytes, changes, three readings, the judgement, the new tree's list; one each for the moved file's bytes, the three old contents and the laid out changes, which are there already |
 /// | journal 3 | as above |
 /// | work 4 | two contents under new names or in the place of old ones, their one folder, and again when the old contents go |
@@ -120,7 +120,7 @@ fn a_correction_adds_these_syncs() {
     let right = bundle(&[write("lib/three.toy", "let three = 3\n")]);
     let table = answers(one_node(THREE), &[("actuator.generate", 1, three("4")), ("correction", 1, right)]);
     let mut world = World::new(PROJECT, table);
-    assert_eq!(syncs_of_node(&mut world), Syncs { log: 19 + 17, blobs: 21 + 17, journal: 3, work: 4 });
+    assert_eq!(syncs_of_node(&mut world), Syncs { log: 21 + 17, blobs: 23 + 17, journal: 3, work: 4 });
 }
 
 /// The processes of each kind of effect, in order.

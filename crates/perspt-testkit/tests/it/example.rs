@@ -53,6 +53,7 @@ fn as_on_any_machine(mut event: Event) -> Event {
             Ended::Fetched { runs }
             | Ended::LaidOut { runs, .. }
             | Ended::Measured { runs, .. }
+            | Ended::NewTestsRan { runs, .. }
             | Ended::Calibrated { runs, .. } => runs.iter_mut().for_each(note),
             Ended::Answered { first_token_ms, latency_ms, .. } => (*first_token_ms, *latency_ms) = (1, 2),
             _ => {}

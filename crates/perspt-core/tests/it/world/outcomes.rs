@@ -2,7 +2,7 @@
 
 use perspt_core::consent::{ConsentKind, Declared, Extent, Grant, GrantedBy, Need};
 use perspt_core::effect::{Branch, Effect, Expects, Question, TreeRef};
-use perspt_core::energy::{Energy, ReadingSummary, TestCounts};
+use perspt_core::energy::{Energy, NewTests, ReadingSummary, TestCounts};
 use perspt_core::event::{
     Approval, AskNext, Calibration, Decision, DiffNote, Ended, Event, JudgementNote, ParseState, PlanSource,
     RepoMode, RetryClass, RootRef,
@@ -32,6 +32,11 @@ impl World {
             Effect::LayOut { base, changes, commands } => self.lay_out(node, base, *changes, commands),
             Effect::Measure { branch, stage, .. } => self.measure(node, branch, stage),
             Effect::RunOldTests { branch, stage } => self.old_tests(branch, stage),
+            Effect::RunNewTests { .. } => {
+                let added = self.dice.below(3) as u32;
+                let tests = NewTests { added, failed_before: self.dice.below(u64::from(added) + 1) as u32 };
+                Ended::NewTestsRan { tests, reading: blob(&self.fresh("new tests")), runs: vec![run_note()] }
+            }
             Effect::Judge { branch, readings, before, required, .. } => {
                 let judgement = Box::new(self.judge(node, branch, readings, before, required));
                 Ended::Judged { judgement }
@@ -66,6 +71,7 @@ impl World {
                 | Effect::LayOut { .. }
                 | Effect::Measure { .. }
                 | Effect::RunOldTests { .. }
+                | Effect::RunNewTests { .. }
                 | Effect::Calibrate { .. }
                 | Effect::Assemble { .. }
                 | Effect::Parse { .. }
@@ -267,7 +273,13 @@ impl World {
             green(branch.tree, stage)
         };
         self.tests_of(&mut reading);
-        reading.old_tests = stage.kind == StageKind::Structure && self.dice.chance(200);
+        if stage.kind == StageKind::Structure {
+            reading.old_tests = self.dice.chance(200);
+            reading.added_tests = self.dice.below(2) as u32;
+            let other = |root: &RootRef| node.is_some_and(|id| !self.state.nodes[id].roots.contains(root));
+            let others: Vec<RootRef> = self.all_roots().into_iter().filter(other).collect();
+            reading.other_roots = if self.dice.chance(200) { others } else { vec![] };
+        }
         if self.dice.chance(15) {
             reading.status = Status::Unavailable("it hangs".to_owned());
             reading.tests = None;

@@ -190,6 +190,14 @@ impl Watch {
                 assert!(candidate.old_tests.iter().all(|one| one.stage != *stage), "run twice");
                 assert!(!before.baseline_of(stage).is_empty(), "there were no tests before");
             }
+            Effect::RunNewTests { branch, stage } => {
+                let node = &before.nodes[key.node.as_ref().unwrap()];
+                let Work::Stable(candidate) = &node.work else {
+                    panic!("only what is stable shows its new tests")
+                };
+                assert_eq!(candidate.branch, *branch);
+                assert!(candidate.new_tests.iter().all(|(taken, _)| taken != stage), "run twice");
+            }
             Effect::Measure { stage, .. } => self.gated(before, &key.node, stage),
             _ => {}
         }
