@@ -1,6 +1,6 @@
 //! What can go wrong outside any answer, reading or decision.
 
-use perspt_core::event::Trouble;
+use perspt_core::event::{Trouble, Unknown};
 use perspt_core::path::RelPath;
 use perspt_sandbox::SandboxError;
 use perspt_sandbox::slot::{SlotError, WalkError};
@@ -44,24 +44,12 @@ pub enum AgentError {
         why: String,
     },
     /// The log holds an event that this program is too old for.
-    #[error(
-        "the session was written by a newer perspt: record {seq} has schema {found}, this one knows {known}"
-    )]
+    #[error("the session was written by a newer perspt: record {seq}: {unknown}")]
     TooNew {
         /// Which record.
         seq: u64,
-        /// Its schema.
-        found: u32,
-        /// The latest this program knows.
-        known: u32,
-    },
-    /// The log holds a record of our schema that is no event.
-    #[error("record {seq} of the session is not an event: {why}")]
-    BadEvent {
-        /// Which record.
-        seq: u64,
-        /// Why.
-        why: String,
+        /// What is not known.
+        unknown: Unknown,
     },
     /// The session has no first event: it never began.
     #[error("the session has no events: it was never begun")]

@@ -8,7 +8,7 @@ use perspt_core::ids::{Millis, SessionId};
 use perspt_core::outcome::NodeEnd;
 use perspt_core::state::SessionState;
 use perspt_store::publish::{self, Kept, Publication, Published};
-use perspt_store::{Home, LogReader, LogWriter, Opened, Record, StoreError, TailCut, WorkspaceLease};
+use perspt_store::{Home, LogWriter, Opened, StoreError, TailCut, WorkspaceLease};
 
 use crate::AgentError;
 use crate::commit::bytes_kept;
@@ -87,36 +87,6 @@ pub fn abort_dead(home: &Home, id: &SessionId, at: Millis, by: &str) -> Result<S
     Ok(log.state)
 }
 
-/// Reads a session without a lock, as far as it goes. Records of a later schema are handed out undecoded.
-pub fn read(
-    home: &Home,
-    id: &SessionId,
-    each: &mut dyn FnMut(&Record, Option<&Event>, &SessionState),
-) -> Result<SessionState, AgentError> {
-    let mut reader = LogReader::open(home, id)?;
-    let mut state = SessionState::default();
-    while let Some(record) = reader.poll()? {
-        match decode(&record) {
-            Ok(event) => {
-                state.apply(record.at, &event);
-                each(&record, Some(&event), &state);
-            }
-            Err(AgentError::TooNew { .. }) => each(&record, None, &state),
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(state)
-}
-
-/// The event of a record.
-pub fn decode(record: &Record) -> Result<Event, AgentError> {
-    if record.v > SCHEMA {
-        return Err(AgentError::TooNew { seq: record.seq, found: record.v, known: SCHEMA });
-    }
-    serde_json::from_str(record.event.get())
-        .map_err(|error| AgentError::BadEvent { seq: record.seq, why: error.to_string() })
-}
-
 /// A log that is being opened: what is appended is folded and shown at once.
 struct Log<'v> {
     writer: LogWriter,
@@ -168,7 +138,7 @@ impl<'v> Log<'v> {
             // One that is not in flight broke, that was recorded, and it could not be taken back then. The next
             // attempt sees whether it is in the tree now.
             if in_flight {
-                self.append(&Event::EffectEnded { id: publication.effect, outcome })?;
+                self.append(&self.state.effect_ended(publication.effect, outcome))?;
             }
         }
         let kept = publish::settle(home, lease)?;
@@ -193,12 +163,12 @@ fn read_for_writing(home: &Home, id: &SessionId) -> Result<(Opened, SessionState
         if failed.is_some() {
             return;
         }
-        match decode(&record) {
+        match record.decode() {
             Ok(event) => {
                 state.apply(record.at, &event);
                 released = state.releases_texts(&event) || (released && event.text().is_none());
             }
-            Err(error) => failed = Some(error),
+            Err(unknown) => failed = Some(AgentError::TooNew { seq: record.seq, unknown }),
         }
     })?;
     failed.map_or(Ok((opened, state, released)), Err)

@@ -6,11 +6,11 @@ use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use perspt_core::consent::Need;
 use perspt_core::effect::Effect;
 use perspt_core::event::{Decision, Ended, Event, SCHEMA, Trouble};
-use perspt_core::ids::{EffectId, Millis, NodeId};
-use perspt_core::inventory::Inventory;
+use perspt_core::ids::{EffectId, Millis};
+use perspt_core::inbox::Message;
+use perspt_core::question::Asked;
 use perspt_core::state::{SessionState, Wanted};
 use perspt_sandbox::Cancel;
 use perspt_store::{LogWriter, Stamp};
@@ -61,6 +61,9 @@ pub trait Act: Send + Sync {
         cancel: Cancel,
     ) -> BoxFuture<'static, Acted>;
 
+    /// An answer to a question that is being asked, from somewhere else than the console.
+    fn answer(&self, id: EffectId, decision: Decision, by: String);
+
     /// Told of every event once it is on disk and in the state, for what may only be done from then on. Hands back
     /// what is to be recorded of that.
     fn recorded(&self, event: &Event, state: &SessionState) -> Result<Vec<Event>, AgentError>;
@@ -96,23 +99,23 @@ fn running() -> Duration {
     Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
-/// Someone asks the session to stop.
+/// Someone asks something of the session from outside.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Interrupt {
     /// Ctrl-C: the first pauses, the second aborts.
     Signal,
     /// TERM or HUP: pauses, and never more.
     Hangup,
-    /// An abort from another terminal; the name is given back once it is recorded.
-    Abort {
-        /// From where.
-        by: String,
-        /// The message's name in the inbox.
-        message: String,
+    /// A message from another process; its name is given back once what it asks for is recorded.
+    Message {
+        /// What it asks for.
+        message: Message,
+        /// Its name in the inbox.
+        name: String,
     },
 }
 
-/// Where requests to stop come from.
+/// Where requests from outside come from.
 pub trait Interrupts: Send {
     /// The next one; pending for ever where none comes.
     fn next(&mut self) -> BoxFuture<'_, Interrupt>;
@@ -132,22 +135,6 @@ pub struct Unseen;
 
 impl View for Unseen {
     fn saw(&mut self, _: &Stamp, _: Millis, _: &Event, _: &SessionState) {}
-}
-
-/// What a person is asked, with everything they need to decide.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Asked {
-    /// Whether the plan may be worked on.
-    Plan,
-    /// Whether a candidate may have what only the user can permit.
-    Consents {
-        /// The node.
-        node: Option<NodeId>,
-        /// Everything that is missing.
-        needs: Vec<Need>,
-        /// Old and new texts of tests.
-        inventory: Inventory,
-    },
 }
 
 /// Who answers questions.

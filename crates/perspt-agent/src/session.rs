@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use perspt_core::event::{Ended, Event};
 use perspt_core::ids::EffectId;
+use perspt_core::inbox::Message;
 use perspt_core::state::{SessionState, Stop};
 use perspt_sandbox::Cancel;
 use perspt_store::StoreError;
@@ -49,6 +50,8 @@ async fn drive(
     running: &mut BTreeMap<EffectId, Cancel>,
     tasks: &mut JoinSet<(EffectId, Acted)>,
 ) -> Result<(), AgentError> {
+    // Answers from elsewhere that were handed on, by the question that has not ended yet.
+    let mut answered: BTreeMap<EffectId, Interrupt> = BTreeMap::new();
     loop {
         while let Some(event) = session.state.due(session.clock.now()) {
             session.record(&event)?;
@@ -88,8 +91,11 @@ async fn drive(
                 let (id, acted) = done.map_err(|error| AgentError::Stuck(error.to_string()))?;
                 running.remove(&id);
                 session.record_outcome(id, acted)?;
+                if let Some(message) = answered.remove(&id) {
+                    session.interrupts.recorded(&message)?;
+                }
             }
-            interrupt = session.interrupts.next() => session.interrupted(&interrupt)?,
+            interrupt = session.interrupts.next() => session.interrupted(interrupt, &mut answered)?,
             () = tokio::time::sleep(wake.unwrap_or_default()), if wake.is_some() => {}
         }
     }
@@ -108,33 +114,52 @@ impl Session<'_> {
     /// with a word about it.
     fn record_outcome(&mut self, id: EffectId, acted: Acted) -> Result<(), AgentError> {
         let whole = acted.facts.iter().try_for_each(|fact| self.record(fact));
-        let recorded = whole.and_then(|()| self.record(&Event::EffectEnded { id, outcome: acted.outcome }));
+        let recorded = whole.and_then(|()| self.record(&self.state.effect_ended(id, acted.outcome)));
         match recorded {
             Err(error @ AgentError::Store(StoreError::EventTooLong { .. })) => {
                 let outcome = Ended::Broke { trouble: trouble(&error) };
-                self.record(&Event::EffectEnded { id, outcome })
+                self.record(&self.state.effect_ended(id, outcome))
             }
             other => other,
         }
     }
 
-    fn interrupted(&mut self, interrupt: &Interrupt) -> Result<(), AgentError> {
-        let event = match (interrupt, self.state.stop) {
+    fn interrupted(
+        &mut self,
+        interrupt: Interrupt,
+        answered: &mut BTreeMap<EffectId, Interrupt>,
+    ) -> Result<(), AgentError> {
+        let event = match (&interrupt, self.state.stop) {
             (Interrupt::Signal | Interrupt::Hangup, Stop::No) => Event::PauseAsked,
             // A terminal that closes sends more than one, and so does a machine that goes down.
             (Interrupt::Hangup, Stop::Pause | Stop::Abort) => return Ok(()),
             (Interrupt::Signal, Stop::Pause | Stop::Abort) => {
                 Event::AbortAsked { by: "this terminal".to_owned() }
             }
-            (Interrupt::Abort { by, .. }, _) => Event::AbortAsked { by: by.clone() },
+            (Interrupt::Message { message: Message::Abort { by }, .. }, _) => {
+                Event::AbortAsked { by: by.clone() }
+            }
+            (Interrupt::Message { message: Message::Answer { question, decision, by }, .. }, _) => {
+                let open = self.state.open_question();
+                let asked = open.filter(|(_, flight, _)| flight.effect.input() == *question);
+                return match asked.map(|(id, _, _)| id) {
+                    Some(id) => {
+                        self.act.answer(id, decision.clone(), by.clone());
+                        answered.insert(id, interrupt);
+                        Ok(())
+                    }
+                    // Somebody else was faster, or it is another question.
+                    None => self.interrupts.recorded(&interrupt),
+                };
+            }
         };
         self.record(&event)?;
-        self.interrupts.recorded(interrupt)
+        self.interrupts.recorded(&interrupt)
     }
 }
 
 /// Records the end of effects that were begun by a process that is gone. A publication is settled by its
 /// journal before this is called.
 pub fn lost(state: &SessionState) -> Vec<Event> {
-    state.in_flight.keys().map(|id| Event::EffectEnded { id: *id, outcome: Ended::Lost }).collect()
+    state.in_flight.keys().map(|id| state.effect_ended(*id, Ended::Lost)).collect()
 }

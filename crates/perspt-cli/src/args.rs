@@ -26,6 +26,10 @@ pub enum Command {
     Status(StatusArgs),
     /// Look at the ledger of committed work, or verify it
     Ledger(LedgerArgs),
+    /// Say yes to what a session asks, from another terminal
+    Approve(ApproveArgs),
+    /// Say no to what a session asks, from another terminal
+    Deny(DenyArgs),
     /// End a running session from another terminal
     Abort(AbortArgs),
     /// Show the configuration and where each value comes from
@@ -42,6 +46,9 @@ pub struct RunArgs {
     /// Approve the plan and the session's policy without asking
     #[arg(short = 'y', long)]
     pub yes: bool,
+    /// Without a terminal, wait until `perspt approve` or `perspt deny` answers
+    #[arg(long, conflicts_with = "yes")]
+    pub wait_for_approval: bool,
     /// The model, or `replay:DIR` for recorded answers
     #[arg(long, value_name = "NAME")]
     pub model: Option<String>,
@@ -143,6 +150,23 @@ pub struct LedgerArgs {
 pub struct AbortArgs {
     /// The session, or the beginning of its id; without it the last one of this folder
     pub session: Option<String>,
+}
+
+/// `perspt approve`.
+#[derive(Debug, ClapArgs)]
+pub struct ApproveArgs {
+    /// The session, or the beginning of its id; without it the last one of this folder
+    pub session: Option<String>,
+}
+
+/// `perspt deny`.
+#[derive(Debug, ClapArgs)]
+pub struct DenyArgs {
+    /// The session, or the beginning of its id; without it the last one of this folder
+    pub session: Option<String>,
+    /// What is to be done instead; the node is then corrected, not given up
+    #[arg(long, value_name = "TEXT")]
+    pub instead: Option<String>,
 }
 
 /// `perspt config`.

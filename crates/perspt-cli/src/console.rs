@@ -1,21 +1,26 @@
 //! The person at the terminal: questions over plan, policy and consents, and progress while a model writes.
 
-use std::io::BufRead;
+use std::io::{BufRead, IsTerminal};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
-use perspt_agent::actor::texts;
-use perspt_agent::ports::{Asked, BoxFuture, Console};
+use perspt_agent::ports::{BoxFuture, Console};
 use perspt_core::consent::Need;
 use perspt_core::event::Decision;
 use perspt_core::inventory::Inventory;
+use perspt_core::question::{Asked, texts};
 use perspt_core::state::SessionState;
+use tokio::task::JoinHandle;
 
 use crate::out::{self, plain};
+use crate::view::plan_lines;
 
 /// The terminal.
 #[derive(Default)]
 pub struct Person {
     streamed: AtomicUsize,
+    /// The line that is being waited for. A question that was answered from elsewhere leaves it to the next one.
+    line: Mutex<Option<JoinHandle<Option<String>>>>,
 }
 
 /// How much must have come before progress is drawn again.
@@ -36,16 +41,45 @@ fn is_yes(answer: &str) -> bool {
     ["y", "yes"].iter().any(|yes| answer.trim().eq_ignore_ascii_case(yes))
 }
 
-/// What is typed next, on a line.
-async fn typed(question: &str) -> Option<String> {
-    forget_what_was_typed();
-    out::prompt(question);
-    let answer = tokio::task::spawn_blocking(|| {
-        let mut line = String::new();
-        std::io::stdin().lock().read_line(&mut line).map(|_| line)
-    })
-    .await;
-    answer.ok()?.ok()
+fn read_line() -> Option<String> {
+    let mut line = String::new();
+    std::io::stdin().lock().read_line(&mut line).ok().map(|_| line)
+}
+
+impl Person {
+    /// What is typed next, on a line. Without a terminal nothing is, and somebody has to answer from elsewhere.
+    async fn typed(&self, question: &str, state: &SessionState) -> Option<String> {
+        if !std::io::stdin().is_terminal() {
+            let session = state.meta.as_ref().map(|meta| meta.session.to_string()).unwrap_or_default();
+            out::note(&format!(
+                "{question}waiting for `perspt approve {session}` or `perspt deny {session}`"
+            ));
+            return std::future::pending().await;
+        }
+        forget_what_was_typed();
+        out::prompt(question);
+        let mut reader = Reader { held: &self.line, line: None };
+        let waiting = self.line.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let line = reader.line.insert(waiting.unwrap_or_else(|| tokio::task::spawn_blocking(read_line)));
+        let typed = line.await;
+        reader.line = None;
+        typed.ok().flatten()
+    }
+}
+
+/// Puts the line that is being waited for back where the next question finds it.
+struct Reader<'a> {
+    held: &'a Mutex<Option<JoinHandle<Option<String>>>>,
+    line: Option<JoinHandle<Option<String>>>,
+}
+
+impl Drop for Reader<'_> {
+    fn drop(&mut self) {
+        if let Some(line) = self.line.take() {
+            out::note("");
+            *self.held.lock().unwrap_or_else(PoisonError::into_inner) = Some(line);
+        }
+    }
 }
 
 fn show_policy(state: &SessionState) {
@@ -91,13 +125,24 @@ fn show_text(title: &str, text: &str) {
     }
 }
 
+/// Shows what is asked, with everything that is needed to decide.
+pub fn show_question(asked: &Asked, state: &SessionState) {
+    match asked {
+        Asked::Plan => {
+            plan_lines(state, out::note);
+            show_policy(state);
+        }
+        Asked::Consents { needs, inventory, .. } => show_needs(needs, inventory),
+    }
+}
+
 impl Console for Person {
     fn ask<'a>(&'a self, asked: &'a Asked, state: &'a SessionState) -> BoxFuture<'a, Decision> {
         Box::pin(async move {
             match asked {
                 Asked::Plan => {
                     show_policy(state);
-                    match typed("Work on this plan? [y/N] ").await {
+                    match self.typed("Work on this plan? [y/N] ", state).await {
                         Some(line) if is_yes(&line) => Decision::Yes,
                         _ => Decision::No,
                     }
@@ -106,7 +151,7 @@ impl Console for Person {
                     show_needs(needs, inventory);
                     let node = node.as_ref().map_or_else(String::new, |node| format!(" of {node}"));
                     let question = format!("Allow this{node}? [y/N, or say what is to be done instead] ");
-                    match typed(&question).await {
+                    match self.typed(&question, state).await {
                         Some(line) if is_yes(&line) => Decision::Yes,
                         Some(line) if !is_no(&line) => Decision::Correct(line.trim().to_owned()),
                         _ => Decision::No,

@@ -68,7 +68,7 @@ fn of_store(error: &StoreError, data_dir: Option<&Path>) -> Option<(&'static str
             "perspt's data could not be written or read",
             "check space and permissions of the data directory",
         )),
-        StoreError::Integrity { .. } => {
+        StoreError::Integrity { .. } | StoreError::Decode { .. } => {
             Some(("the session's log is damaged", "run `perspt ledger --verify`"))
         }
         StoreError::NoSession(_) | StoreError::BadSessionId(_) => {

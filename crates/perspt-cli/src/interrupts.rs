@@ -5,22 +5,10 @@ use std::time::Duration;
 use perspt_agent::AgentError;
 use perspt_agent::ports::{BoxFuture, Interrupt, Interrupts};
 use perspt_store::Inbox;
-use serde::{Deserialize, Serialize};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// How often the inbox is looked at.
 const LOOK: Duration = Duration::from_millis(200);
-
-/// What another terminal may ask for.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", tag = "ask")]
-pub enum Message {
-    /// End the session.
-    Abort {
-        /// From where.
-        by: String,
-    },
-}
 
 /// The product's interrupts.
 pub struct Terminal {
@@ -55,9 +43,7 @@ impl Terminal {
                 continue;
             }
             self.seen.push(name.clone());
-            if let Ok(Message::Abort { by }) = serde_json::from_str(message.get()) {
-                return Some(Interrupt::Abort { by, message: name });
-            }
+            return Some(Interrupt::Message { message, name });
         }
         None
     }
@@ -81,8 +67,10 @@ impl Interrupts for Terminal {
     }
 
     fn recorded(&mut self, interrupt: &Interrupt) -> Result<(), AgentError> {
-        if let Interrupt::Abort { message, .. } = interrupt {
-            self.inbox.done(message)?;
+        if let Interrupt::Message { name, .. } = interrupt {
+            self.inbox.done(name)?;
+            // The next message may get the same name.
+            self.seen.retain(|seen| seen != name);
         }
         Ok(())
     }

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use perspt_agent::AgentError;
 use perspt_agent::actor::too_many_files;
-use perspt_agent::open::{decode, read};
 use perspt_core::event::{Event, SessionStarted};
 use perspt_core::ids::SessionId;
 use perspt_core::state::SessionState;
-use perspt_store::{Home, LogReader, Record, SessionInfo, StoreError};
+use perspt_core::view::SessionView;
+use perspt_store::{Follower, Home, LogReader, Record, SessionInfo, StoreError};
 
 use crate::fail::Failure;
 use crate::verify::verify_session;
@@ -125,10 +125,13 @@ enum Begun {
 fn begun(home: &Home, id: &SessionId) -> Begun {
     let first = LogReader::open(home, id).and_then(|mut reader| reader.poll());
     match first {
-        Ok(Some(record)) => match decode(&record) {
+        Ok(Some(record)) => match record.decode() {
             Ok(Event::SessionStarted(started)) => Begun::In(started.workspace),
             Ok(_) => Begun::Unreadable(damaged(id, "its first record is not a beginning")),
-            Err(error) => Begun::Unreadable(unreadable(id, error)),
+            Err(unknown) => {
+                let error = AgentError::TooNew { seq: record.seq, unknown };
+                Begun::Unreadable(unreadable(id, error))
+            }
         },
         Ok(None) => lost(home, id).map_or(Begun::Never, Begun::Unreadable),
         Err(error) => Begun::Unreadable(unreadable(id, error.into())),
@@ -147,9 +150,7 @@ fn unreadable(id: &SessionId, error: AgentError) -> Failure {
         AgentError::Store(StoreError::Io { source, .. }) if source.kind() != ErrorKind::PermissionDenied => {
             damaged(id, &error.to_string())
         }
-        AgentError::Store(StoreError::Integrity { .. }) | AgentError::BadEvent { .. } => {
-            damaged(id, &error.to_string())
-        }
+        AgentError::Store(StoreError::Integrity { .. }) => damaged(id, &error.to_string()),
         _ => error.into(),
     }
 }
@@ -169,12 +170,23 @@ pub fn read_session(
     each: &mut dyn FnMut(&Record, Option<&Event>, &SessionState),
 ) -> Result<SessionState, Failure> {
     let mut records = 0u64;
-    let state = read(home, id, &mut |record, event, state| {
+    let state = Follower::read(home, id, &mut |record, event, state| {
         records += 1;
         each(record, event, state);
     });
-    let state = state.map_err(|error| unreadable(id, error))?;
+    let state = state.map_err(|error| unreadable(id, error.into()))?;
     if records > 0 { Ok(state) } else { lost(home, id).map_or(Ok(state), Err) }
+}
+
+/// A session as people see it, read without a lock.
+pub fn view_of(home: &Home, id: &SessionId) -> Result<SessionView, Failure> {
+    let followed = || {
+        let mut follower = Follower::open(home, id)?;
+        while follower.poll()?.is_some() {}
+        Ok(follower.view(home.owner(id)?))
+    };
+    let view: SessionView = followed().map_err(|error: StoreError| unreadable(id, error.into()))?;
+    if view.records > 0 { Ok(view) } else { lost(home, id).map_or(Ok(view), Err) }
 }
 
 /// The state of a session, read without a lock.

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use perspt_agent::open::decode;
 use perspt_core::event::{Commit, Ended, Event, KeptPlace, merkle};
 use perspt_core::hash::Sha;
 use perspt_core::ids::{BlobId, SessionId};
@@ -18,8 +17,7 @@ pub fn verify_session(home: &Home, id: &SessionId) -> Result<String, String> {
     let mut commits: Vec<(u64, Commit)> = Vec::new();
     let mut base = Sha::ZERO;
     let mut unknown = 0u64;
-    let mut bad = None;
-    let verified = verify(home, id, &mut |record| match decode(&record) {
+    let verified = verify(home, id, &mut |record| match record.decode() {
         Ok(event) => {
             cite(&event, &mut cited);
             state.apply(record.at, &event);
@@ -37,13 +35,9 @@ pub fn verify_session(home: &Home, id: &SessionId) -> Result<String, String> {
                 }
             }
         }
-        Err(perspt_agent::AgentError::TooNew { .. }) => unknown += 1,
-        Err(error) => bad = bad.take().or(Some(error.to_string())),
+        Err(_) => unknown += 1,
     })
     .map_err(|error| error.to_string())?;
-    if let Some(why) = bad {
-        return Err(why);
-    }
     if let Some(torn) = verified.torn.as_ref().filter(|torn| torn.ended) {
         let record = verified.records + 1;
         return Err(format!("record {record}: the last record was changed or torn: {}", torn.why));
@@ -72,7 +66,7 @@ pub fn verify_session(home: &Home, id: &SessionId) -> Result<String, String> {
     }
     let torn =
         verified.torn.map(|torn| format!(", torn last record of {} bytes", torn.bytes)).unwrap_or_default();
-    let unknown = if unknown > 0 { format!(", {unknown} of a newer schema") } else { String::new() };
+    let unknown = if unknown > 0 { format!(", {unknown} of a newer perspt") } else { String::new() };
     Ok(format!(
         "{} records, {} blobs, {released} texts released, {} commits{unknown}{torn}",
         verified.records,

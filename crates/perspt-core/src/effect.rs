@@ -227,8 +227,8 @@ pub enum Question {
 
 /// The kind of an effect, for counting and naming.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum EffectStage {
+#[serde(tag = "do", content = "stage", rename_all = "snake_case")]
+pub enum EffectKind {
     /// See [`Effect::Snapshot`].
     Snapshot,
     /// See [`Effect::Probe`].
@@ -261,22 +261,22 @@ pub enum EffectStage {
 
 impl Effect {
     /// Its kind.
-    pub fn stage(&self) -> EffectStage {
+    pub fn kind(&self) -> EffectKind {
         match self {
-            Effect::Snapshot => EffectStage::Snapshot,
-            Effect::Probe => EffectStage::Probe,
-            Effect::Fetch { .. } => EffectStage::Fetch,
-            Effect::LayOut { .. } => EffectStage::LayOut,
-            Effect::Measure { stage, .. } => EffectStage::Measure(stage.kind),
-            Effect::RunOldTests { .. } => EffectStage::RunOldTests,
-            Effect::RunNewTests { .. } => EffectStage::RunNewTests,
-            Effect::Judge { .. } => EffectStage::Judge,
-            Effect::Calibrate { stage, .. } => EffectStage::Calibrate(stage.kind),
-            Effect::Assemble { .. } => EffectStage::Assemble,
-            Effect::Ask { .. } => EffectStage::Ask,
-            Effect::Parse { .. } => EffectStage::Parse,
-            Effect::Question { .. } => EffectStage::Question,
-            Effect::Publish { .. } => EffectStage::Publish,
+            Effect::Snapshot => EffectKind::Snapshot,
+            Effect::Probe => EffectKind::Probe,
+            Effect::Fetch { .. } => EffectKind::Fetch,
+            Effect::LayOut { .. } => EffectKind::LayOut,
+            Effect::Measure { stage, .. } => EffectKind::Measure(stage.kind),
+            Effect::RunOldTests { .. } => EffectKind::RunOldTests,
+            Effect::RunNewTests { .. } => EffectKind::RunNewTests,
+            Effect::Judge { .. } => EffectKind::Judge,
+            Effect::Calibrate { stage, .. } => EffectKind::Calibrate(stage.kind),
+            Effect::Assemble { .. } => EffectKind::Assemble,
+            Effect::Ask { .. } => EffectKind::Ask,
+            Effect::Parse { .. } => EffectKind::Parse,
+            Effect::Question { .. } => EffectKind::Question,
+            Effect::Publish { .. } => EffectKind::Publish,
         }
     }
 
@@ -315,6 +315,36 @@ impl Effect {
     }
 }
 
+/// What an effect was, for readers of its end that did not see it begin.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EffectNote {
+    /// Its kind.
+    #[serde(flatten)]
+    pub kind: EffectKind,
+    /// The node it worked for; `None` for the session's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<NodeId>,
+    /// Why the model was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub intent: Option<Intent>,
+    /// The tag line's number, where the model was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<u32>,
+}
+
+impl EffectNote {
+    /// The note of an effect.
+    pub fn of(key: &EffectKey, effect: &Effect) -> EffectNote {
+        let (intent, attempt) = match effect {
+            Effect::Assemble { intent, attempt, .. } | Effect::Ask { intent, attempt, .. } => {
+                (Some(*intent), Some(*attempt))
+            }
+            _ => (None, None),
+        };
+        EffectNote { kind: effect.kind(), node: key.node.clone(), intent, attempt }
+    }
+}
+
 /// What tells one effect from another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EffectKey {
@@ -330,7 +360,7 @@ pub struct EffectKey {
 impl EffectKey {
     /// The effect's name.
     pub fn id(&self, session: &SessionId, effect: &Effect) -> EffectId {
-        let stage = serde_json::to_string(&effect.stage()).unwrap_or_default();
+        let stage = serde_json::to_string(&effect.kind()).unwrap_or_default();
         EffectId(Sha::of_fields([
             session.as_str().as_bytes(),
             self.node.as_ref().map_or("", NodeId::as_str).as_bytes(),

@@ -68,6 +68,14 @@ pub enum StoreError {
         /// Why it cannot be.
         why: String,
     },
+    /// A blob that does not hold what it should.
+    #[error("cannot read {what}: {why}")]
+    Decode {
+        /// Which blob.
+        what: String,
+        /// Why it cannot be read.
+        why: String,
+    },
     /// An earlier append to this log failed, so nobody knows what its end is.
     #[error("{} takes no more records after a failed append ({why}); open it again", file.display())]
     Poisoned {

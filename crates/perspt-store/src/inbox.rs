@@ -2,8 +2,7 @@
 //! a file here.
 
 use perspt_core::ids::SessionId;
-use serde::Serialize;
-use serde_json::value::RawValue;
+use perspt_core::inbox::Message;
 
 use crate::blobs::unique;
 use crate::error::StoreError;
@@ -26,7 +25,7 @@ pub struct Inbox {
 #[derive(Debug, Default)]
 pub struct Taken {
     /// The messages, in the order they came, each with the name to pass to [`Inbox::done`].
-    pub messages: Vec<(String, Box<RawValue>)>,
+    pub messages: Vec<(String, Message)>,
     /// What was no message. It has been moved aside.
     pub garbage: Vec<Garbage>,
 }
@@ -48,7 +47,7 @@ impl Inbox {
     }
 
     /// Leaves a message; durable on return.
-    pub fn send(&self, message: &impl Serialize) -> Result<(), StoreError> {
+    pub fn send(&self, message: &Message) -> Result<(), StoreError> {
         let session = self.home.session(&self.session)?;
         let bytes = serde_json::to_vec(message)
             .map_err(|error| StoreError::Encode { what: "a message", why: error.to_string() })?;
@@ -102,13 +101,13 @@ fn number_of(name: &str) -> Option<u64> {
         .then(|| digits.parse().ok())?
 }
 
-fn message(place: &Place, name: &str) -> Result<Box<RawValue>, String> {
+fn message(place: &Place, name: &str) -> Result<Message, String> {
     if number_of(name).is_none() {
         return Err("its name is not one that perspt gives".to_owned());
     }
     let bytes = place.read(name, MESSAGE_MAX).map_err(|error| error.to_string())?;
     let text = String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?;
-    RawValue::from_string(text).map_err(|error| format!("it is not JSON: {error}"))
+    serde_json::from_str(&text).map_err(|error| format!("it is no message this perspt knows: {error}"))
 }
 
 fn aside(place: &Place, file: String, why: String) -> Result<Garbage, StoreError> {

@@ -1,5 +1,5 @@
 //! What perspt keeps on disk: the event log of each session with its lock, blobs and inbox, and the journal
-//! by which a change gets into the user's tree. It knows perspt-core and nothing of events.
+//! by which a change gets into the user's tree. A reader of sessions needs this crate and perspt-core only: see [`Follower`].
 //!
 //! Everything stands on one port, [`disk::Disk`], so that the tests can put a disk beneath it that loses
 //! whatever was not synced. Start reading at [`home`], then [`log`], then [`publish`].
@@ -17,23 +17,27 @@
 mod blobs;
 pub mod disk;
 mod error;
+mod follow;
 pub mod home;
 mod inbox;
 mod lock;
 pub mod log;
 mod place;
 pub mod publish;
+mod question;
 mod real;
 mod record;
 mod scan;
 
 pub use blobs::Blobs;
 pub use error::{Refusal, StoreError};
+pub use follow::{Followed, Follower};
 pub use home::{Home, SessionInfo, Traces};
 pub use inbox::{Garbage, Inbox, Taken};
 pub use lock::{Holder, WorkspaceLease};
 pub use log::{LogReader, LogWriter, Opened, TailCut, Verified, verify};
 pub use publish::{Kept, KeptAs, Publication, Published};
+pub use question::asked;
 pub use real::RealDisk;
 pub use record::{Chain, EVENT_MAX, Record, Stamp, kind_of};
 pub use scan::Torn;

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use perspt_core::ids::SessionId;
+use perspt_core::view::Owner;
 use serde::{Deserialize, Serialize};
 
 use crate::disk::{File, Locked, Open};
@@ -103,6 +104,11 @@ impl SessionLock {
 }
 
 impl Home {
+    /// Whether the process that owns a session lives.
+    pub fn owner(&self, id: &SessionId) -> Result<Owner, StoreError> {
+        Ok(if self.holder(id)?.is_some() { Owner::Alive } else { Owner::Gone })
+    }
+
     /// The process that works on a session now; `None` where nobody does. It is told by what the holder
     /// wrote down and whether that very process still lives: asking for the lock itself could make a
     /// process that is just starting believe it is taken.

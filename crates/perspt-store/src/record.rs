@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 
+use perspt_core::event::{Event, Unknown};
 use perspt_core::hash::{Sha, ShaBuilder};
 use perspt_core::ids::Millis;
 use serde::{Deserialize, Serialize};
@@ -38,6 +39,11 @@ pub struct Record {
 }
 
 impl Record {
+    /// The event, where this program knows it.
+    pub fn decode(&self) -> Result<Event, Unknown> {
+        perspt_core::event::decode(self.v, self.event.get())
+    }
+
     /// The `kind` of the event, also of one that this program does not know.
     pub fn kind(&self) -> Option<String> {
         kind_of(&self.event)

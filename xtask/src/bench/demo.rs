@@ -75,7 +75,7 @@ fn nodes(home: &Path) -> Result<BTreeMap<NodeId, Spent>, Failed> {
                 }
                 open.insert(id, (key, effect));
             }
-            Ok(Event::EffectEnded { id, outcome }) => {
+            Ok(Event::EffectEnded { id, outcome, .. }) => {
                 let node = open.remove(&id).and_then(|(key, _)| key.node);
                 let Some(spent) = node.and_then(|node| nodes.get_mut(&node)) else { return };
                 spent.model += latency(&outcome);

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use perspt_core::effect::{Effect, Expects};
-use perspt_core::event::{Ended, Event, SessionStarted, Trouble};
+use perspt_core::event::{Decision, Ended, Event, SessionStarted, Trouble};
 use perspt_core::ids::EffectId;
 use perspt_core::state::{SessionState, Wanted};
 use perspt_lang::plugin::{Machine, Plugin};
@@ -28,10 +28,10 @@ use crate::commit::bytes_kept;
 use crate::files::Lost;
 use crate::ports::{Act, Acted, BoxFuture, Console};
 use crate::verify::Exhibits;
+use question::Answers;
 use trouble::workspace_gone;
 
 pub(crate) use bench::{Bench, Floor, brief, shown};
-pub use question::texts;
 pub(crate) use read::bounded;
 pub(crate) use trees::LISTED;
 pub use trouble::{too_many_files, trouble};
@@ -76,6 +76,7 @@ pub struct Actor {
     slot: tokio::sync::Mutex<Option<Slot>>,
     stats: Mutex<Option<StatCache>>,
     namespaces: tokio::sync::OnceCell<bool>,
+    answers: Answers,
 }
 
 /// Why an effect gave no outcome of its own.
@@ -115,6 +116,7 @@ impl Actor {
             slot: tokio::sync::Mutex::default(),
             stats: Mutex::default(),
             namespaces: tokio::sync::OnceCell::new(),
+            answers: Answers::default(),
         }
     }
 
@@ -163,7 +165,7 @@ impl Actor {
                 Expects::Bundle(branch) => self.parse_bundle(state, node, *answer, branch).map(Acted::from),
             },
             Effect::Question { question } => {
-                self.question(state, node, question, cancel).await.map(Acted::from)
+                self.question(id, state, node, question, cancel).await.map(Acted::from)
             }
             Effect::Publish { branch, readings, before, old_tests, required } => {
                 let exhibits = Exhibits { branch, readings, before, old_tests, required };
@@ -213,6 +215,10 @@ impl Act for Actor {
                 Err(halt) => self.outcome_of(halt, &state).into(),
             }
         })
+    }
+
+    fn answer(&self, id: EffectId, decision: Decision, by: String) {
+        self.answers.give(id, decision, by);
     }
 
     fn recorded(&self, event: &Event, state: &SessionState) -> Result<Vec<Event>, AgentError> {

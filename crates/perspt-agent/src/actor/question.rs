@@ -1,98 +1,67 @@
-//! Asking the user, or the session's policy.
+//! Asking the user, or the session's policy. The first answer counts: from the terminal, or from elsewhere.
 
-use perspt_core::consent::{ConsentKind, Extent, Grant, GrantedBy, Need};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
 use perspt_core::effect::Question;
 use perspt_core::event::{Approval, Decision, Ended};
-use perspt_core::ids::NodeId;
-use perspt_core::inventory::Inventory;
-use perspt_core::judge::Judgement;
-use perspt_core::reading::Reading;
+use perspt_core::ids::{EffectId, NodeId};
 use perspt_core::state::SessionState;
 use perspt_sandbox::Cancel;
+use tokio::sync::Notify;
 
 use super::{Actor, Halt};
-use crate::ports::Asked;
 
-/// The most grants that one answer is recorded with; beyond that they are given by file.
-const GRANTS: usize = 60;
+/// Answers that came from elsewhere, by the question they are for.
+#[derive(Default)]
+pub(super) struct Answers {
+    given: Mutex<BTreeMap<EffectId, (Decision, String)>>,
+    changed: Notify,
+}
+
+impl Answers {
+    pub fn give(&self, id: EffectId, decision: Decision, by: String) {
+        self.given.lock().unwrap_or_else(PoisonError::into_inner).insert(id, (decision, by));
+        self.changed.notify_waiters();
+    }
+
+    /// The answer to this question, once there is one.
+    async fn to(&self, id: EffectId) -> (Decision, String) {
+        loop {
+            // Listening begins before the look, so that an answer between the two is not missed.
+            let changed = self.changed.notified();
+            if let Some(answer) = self.given.lock().unwrap_or_else(PoisonError::into_inner).remove(&id) {
+                return answer;
+            }
+            changed.await;
+        }
+    }
+}
 
 impl Actor {
     pub(super) async fn question(
         &self,
+        id: EffectId,
         state: &SessionState,
         node: Option<&NodeId>,
         question: &Question,
         cancel: &Cancel,
     ) -> Result<Ended, Halt> {
         let by = state.meta.as_ref().map_or(Approval::Person, |meta| meta.approval);
-        let asked = match question {
-            Question::Plan { .. } => Asked::Plan,
-            Question::Consents { needs, judgement, texts, .. } => {
-                let whole: Option<Judgement> =
-                    judgement.map(|blob| self.kept("a judgement", blob)).transpose()?;
-                let reading: Option<Reading> = texts.map(|blob| self.kept("a reading", blob)).transpose()?;
-                let missing = |whole: Judgement| {
-                    state.consents.missing(&whole.needs).into_iter().cloned().collect::<Vec<Need>>()
-                };
-                Asked::Consents {
-                    node: node.cloned(),
-                    needs: whole.map_or_else(|| needs.clone(), missing),
-                    inventory: reading.and_then(|reading| reading.inventory).unwrap_or_default(),
-                }
-            }
-        };
-        let answer = match by {
-            Approval::Policy => Decision::Yes,
+        let node = node.cloned();
+        let asked = perspt_store::asked(&self.parts.blobs, state, node, question)?;
+        let (answer, from) = match by {
+            Approval::Policy => (Decision::Yes, None),
             Approval::Person => tokio::select! {
-                answer = self.parts.console.ask(&asked, state) => answer,
+                answer = self.parts.console.ask(&asked, state) => (answer, None),
+                (answer, from) = self.answers.to(id) => (answer, Some(from)),
                 () = cancel.cancelled() => return Err(Halt::Cancelled),
             },
         };
-        let grants = match (&answer, &asked, by) {
-            (Decision::Yes, Asked::Plan, Approval::Person) => planned(state),
-            (Decision::Yes, Asked::Consents { needs, .. }, Approval::Person) => answered(needs),
-            _ => Vec::new(),
+        let grants = match by {
+            Approval::Policy => Vec::new(),
+            Approval::Person => asked.grants(&answer, state),
         };
-        Ok(Ended::Decided { answer, by, grants })
+        Ok(Ended::Decided { answer, by, from, grants })
     }
-}
-
-/// What the approval of a plan permits: the single tests that it names, and the tests that it leaves red.
-fn planned(state: &SessionState) -> Vec<Grant> {
-    let grant = |kind, subject| Grant { kind, extent: Extent::Subject(subject), by: GrantedBy::Plan };
-    let nodes = state.nodes.values().map(|node| &node.spec);
-    let tests = nodes.clone().flat_map(|spec| &spec.changes_tests).filter(|one| one.test.is_some());
-    let tests = tests.map(|one| grant(ConsentKind::Tests, one.subject()));
-    let red = nodes.flat_map(|spec| &spec.leaves_red).map(|name| grant(ConsentKind::Red, name.clone()));
-    tests.chain(red).take(GRANTS).collect()
-}
-
-/// What a yes to these needs permits.
-fn answered(needs: &[Need]) -> Vec<Grant> {
-    let grant = |kind, subject: &str| {
-        let extent = Extent::Subject(subject.to_owned());
-        Grant { kind, extent, by: GrantedBy::Answer }
-    };
-    if needs.len() <= GRANTS {
-        return needs.iter().map(|need| grant(need.kind, &need.subject)).collect();
-    }
-    let mut grants: Vec<Grant> = Vec::new();
-    for need in needs {
-        let file = need.subject.split("::").next().unwrap_or(&need.subject);
-        let given = match need.kind {
-            ConsentKind::Tests => grant(need.kind, file),
-            kind => Grant { kind, extent: Extent::Any, by: GrantedBy::Answer },
-        };
-        if !grants.contains(&given) {
-            grants.push(given);
-        }
-    }
-    grants
-}
-
-/// The old and new text of the test that a need is about.
-pub fn texts<'a>(need: &Need, inventory: &'a Inventory) -> Option<(&'a str, &'a str)> {
-    let id = need.test.as_ref()?;
-    let test = inventory.changed.iter().find(|test| test.id == *id)?;
-    Some((&test.old, &test.new))
 }

@@ -60,7 +60,6 @@ pub fn trouble(error: &AgentError) -> Trouble {
         AgentError::TooNew { .. } => {
             ("the session needs a newer perspt", "use the version that wrote it, or a later one")
         }
-        AgentError::BadEvent { .. } => ("the session's log is damaged", "run `perspt ledger --verify`"),
         AgentError::NeverBegun => ("there is nothing to resume", "start again with `perspt agent`"),
         AgentError::NotReady(trouble) => return trouble.clone(),
         AgentError::Stuck(_) => {

@@ -6,16 +6,17 @@ use perspt_agent::open::abort_dead;
 use perspt_agent::ports::{Clock, SystemClock};
 use perspt_core::event::{Ended, Event};
 use perspt_core::ids::SessionId;
+use perspt_core::inbox::Message;
 use perspt_core::outcome::NodeEnd;
 use perspt_core::state::SessionState;
+use perspt_core::view::{Owner, session_word};
 use perspt_store::Home;
 
 use crate::args::AbortArgs;
 use crate::config::Config;
 use crate::fail::Failure;
-use crate::interrupts::Message;
 use crate::pick::{Which, check_workspace, pick, read_session, state_of};
-use crate::view::{kept_place, session_word};
+use crate::view::kept_place;
 use crate::{out, wire};
 
 const LOOK: Duration = Duration::from_millis(100);
@@ -51,7 +52,7 @@ pub fn run(args: &AbortArgs) -> Result<u8, Failure> {
 fn end_dead(home: &Home, id: &SessionId, before: &SessionState, by: &str) -> Result<SessionState, Failure> {
     let after = abort_dead(home, id, SystemClock.now(), by)?;
     read_session(home, id, &mut |_, event, _| {
-        if let Some(Event::EffectEnded { id, outcome: Ended::Published { commit, .. } }) = event
+        if let Some(Event::EffectEnded { id, outcome: Ended::Published { commit, .. }, .. }) = event
             && before.in_flight.contains_key(id)
         {
             let files = match commit.artifacts.len() {
@@ -104,7 +105,7 @@ fn say(id: &SessionId, state: &SessionState, what: &str) {
     } else {
         format!("kept: {}", committed.join(", "))
     };
-    out::line(&format!("session {id} {what} ({}); {list}", session_word(state, false)));
+    out::line(&format!("session {id} {what} ({}); {list}", session_word(state, Owner::Gone)));
     for (path, place) in &state.kept {
         out::line(&format!("your bytes of {path} are in {}", kept_place(id, place)));
     }

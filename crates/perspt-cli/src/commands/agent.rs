@@ -14,7 +14,7 @@ use perspt_store::Home;
 use perspt_store::publish::pending;
 
 use super::{Shown, exit_code};
-use crate::args::AgentArgs;
+use crate::args::{AgentArgs, RunArgs};
 use crate::config::Config;
 use crate::fail::Failure;
 use crate::{out, wire};
@@ -40,7 +40,7 @@ pub fn run(args: &AgentArgs) -> Result<u8, Failure> {
             "put the details into a file of the project and name it",
         ));
     }
-    let approval = approval(args.run.yes)?;
+    let approval = approval(&args.run)?;
     let home = wire::open_home(&config)?;
     let workspace = wire::workspace(args.workspace.as_deref(), &home)?;
     let lang = args.lang.as_deref().map(language).transpose()?;
@@ -83,16 +83,17 @@ pub struct Wish<'a> {
     pub lang: Option<PluginName>,
 }
 
-/// Who approves; without a terminal and without `--yes` nobody can.
-pub fn approval(yes: bool) -> Result<Approval, Failure> {
-    if yes {
+/// Who approves; without a terminal somebody has to be waited for, or policy does it.
+pub fn approval(run: &RunArgs) -> Result<Approval, Failure> {
+    if run.yes {
         return Ok(Approval::Policy);
     }
-    if !std::io::stdin().is_terminal() {
+    if !std::io::stdin().is_terminal() && !run.wait_for_approval {
         return Err(Failure::refused(
             "nobody can approve the plan",
             "there is no terminal to ask at and `--yes` was not given",
-            "run it in a terminal, or with `-y` to approve by policy",
+            "run it in a terminal, with `-y` to approve by policy, or with `--wait-for-approval` and answer by \
+             `perspt approve`",
         ));
     }
     Ok(Approval::Person)

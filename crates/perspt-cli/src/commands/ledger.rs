@@ -1,15 +1,13 @@
 //! `perspt ledger`: committed work, and the check that nothing in it was changed.
 
-use perspt_core::event::{Commit, Ended, Event};
 use perspt_core::ids::SessionId;
-use perspt_core::state::SessionState;
 use perspt_store::{Home, Traces};
 
 use super::node;
 use crate::args::LedgerArgs;
 use crate::config::Config;
 use crate::fail::Failure;
-use crate::pick::{Which, pick, read_session};
+use crate::pick::{Which, pick, view_of};
 use crate::verify::verify_session;
 use crate::{out, wire};
 
@@ -68,42 +66,25 @@ impl Unread {
     }
 }
 
-/// One session as the ledger sees it.
-struct Entry {
-    state: SessionState,
-    events: u64,
-    commits: Vec<Commit>,
-}
-
-fn entry(home: &Home, id: &SessionId) -> Result<Entry, Failure> {
-    let (mut events, mut commits) = (0, Vec::new());
-    let state = read_session(home, id, &mut |_, event, _| {
-        events += 1;
-        if let Some(Event::EffectEnded { outcome: Ended::Published { commit, .. }, .. }) = event {
-            commits.push((**commit).clone());
-        }
-    })?;
-    Ok(Entry { state, events, commits })
-}
-
 fn recent(home: &Home, sessions: &[SessionId]) -> Result<u8, Failure> {
     let mut unread = Unread::default();
     let mut shown = 0;
     for id in sessions {
-        let Some(entry) = unread.unless(id, entry(home, id)) else { continue };
-        for commit in entry.commits.into_iter().rev() {
+        let Some(view) = unread.unless(id, view_of(home, id)) else { continue };
+        for commit in view.commits.iter().rev() {
             if shown == RECENT {
                 return Ok(0);
             }
             shown += 1;
             out::line(&format!(
-                "{}  {}  {}  merkle={} files={} retries={}  {}",
-                commit.id().short(),
+                "{}  {}  {}  merkle={} files={} retries={} evidence={}  {}",
+                commit.id.short(),
                 id,
                 commit.node,
                 commit.merkle.short(),
-                commit.artifacts.len(),
-                commit.retries,
+                commit.files.len(),
+                commit.corrections,
+                commit.grade.as_str(),
                 out::plain(&commit.goal)
             ));
         }
@@ -119,13 +100,13 @@ fn stats(home: &Home, sessions: &[SessionId]) -> Result<u8, Failure> {
     let mut unread = Unread::default();
     let (mut events, mut committed, mut files, mut calls, mut tokens, mut ended) = (0, 0, 0, 0, 0, 0);
     for id in sessions {
-        let Some(entry) = unread.unless(id, entry(home, id)) else { continue };
-        events += entry.events;
-        committed += entry.commits.len();
-        files += entry.commits.iter().map(|commit| commit.artifacts.len()).sum::<usize>();
-        calls += entry.state.account.used.steps;
-        tokens += entry.state.account.used.tokens;
-        ended += u64::from(entry.state.end.is_some());
+        let Some(view) = unread.unless(id, view_of(home, id)) else { continue };
+        events += view.records;
+        committed += view.commits.len();
+        files += view.commits.iter().map(|commit| commit.files.len()).sum::<usize>();
+        calls += view.budget.used.steps;
+        tokens += view.budget.used.tokens;
+        ended += u64::from(view.exit_code.is_some());
     }
     let sessions = unread.others()?;
     out::line(&format!(

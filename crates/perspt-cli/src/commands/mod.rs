@@ -2,6 +2,7 @@
 
 mod abort;
 mod agent;
+mod answer;
 mod config;
 mod demo;
 mod doctor;
@@ -25,6 +26,8 @@ pub fn run(args: Args) -> Result<u8, Failure> {
         Command::Resume(args) => resume::run(&args),
         Command::Status(args) => status::run(&args),
         Command::Ledger(args) => ledger::run(&args),
+        Command::Approve(args) => answer::approve(&args),
+        Command::Deny(args) => answer::deny(&args),
         Command::Abort(args) => abort::run(&args),
         Command::Config(args) => config::run(&args),
         Command::Doctor(args) => doctor::run(&args),

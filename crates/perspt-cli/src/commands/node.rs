@@ -1,34 +1,24 @@
 //! `perspt ledger --node`: what became of one node, attempt by attempt.
 
-use std::collections::BTreeMap;
-
-use perspt_core::event::{Certificate, Closed, Commit, Ended, Event};
-use perspt_core::ids::{EffectId, NodeId, SessionId};
-use perspt_core::state::{Node, SessionState};
+use perspt_core::event::Certificate;
+use perspt_core::ids::SessionId;
 use perspt_core::tree::{Change, Entry};
+use perspt_core::view::{AttemptView, CommitView, NodeView, SessionView};
 use perspt_store::Home;
 
 use super::ledger::Unread;
 use crate::fail::Failure;
 use crate::out;
-use crate::pick::read_session;
-use crate::view::{energy_words, session_word, slug};
+use crate::pick::view_of;
+use crate::view::{energy_words, slug};
 
 /// Shows the node of the first session that has it in its plan; the newest comes first.
 pub fn show(home: &Home, sessions: &[SessionId], name: &str) -> Result<u8, Failure> {
     let mut unread = Unread::default();
     for id in sessions {
-        let mut story = Story::new(name);
-        let state = read_session(home, id, &mut |_, event, _| {
-            if let Some(event) = event {
-                story.saw(event);
-            }
-        });
-        let Some(state) = unread.unless(id, state) else { continue };
-        if let Some(node) = state.nodes.get(&story.node) {
-            let running = home.holder(id)?.is_some();
-            head(id, &state, node, running);
-            story.lines.iter().for_each(|line| out::line(&out::plain(line)));
+        let Some(view) = unread.unless(id, view_of(home, id)) else { continue };
+        if let Some(node) = view.nodes.iter().find(|node| node.id.as_str() == name) {
+            lines(id, &view, node).iter().for_each(|line| out::line(&out::plain(line)));
             return Ok(0);
         }
     }
@@ -40,102 +30,73 @@ pub fn show(home: &Home, sessions: &[SessionId], name: &str) -> Result<u8, Failu
     ))
 }
 
-fn head(id: &SessionId, state: &SessionState, node: &Node, running: bool) {
-    let workspace = state.meta.as_ref().map_or("", |meta| meta.workspace.as_str());
-    out::line(&format!("session    {id}  {}", session_word(state, running)));
-    out::line(&format!("workspace  {}", out::plain(workspace)));
-    out::line(&format!("node       {}  {}", node.spec.id, node.state().as_str()));
-    out::line(&format!("goal       {}", out::plain(&node.spec.goal)));
+fn lines(id: &SessionId, view: &SessionView, node: &NodeView) -> Vec<String> {
+    let workspace = view.started.as_ref().map_or("", |started| started.workspace.as_str());
+    let mut lines = vec![
+        format!("session    {id}  {}", view.status),
+        format!("workspace  {workspace}"),
+        format!("node       {}  {}", node.id, node.state),
+        format!("goal       {}", node.goal),
+    ];
+    node.attempts.iter().for_each(|attempt| lines.extend(attempt_lines(attempt)));
+    let commits = view.commits.iter().filter(|commit| commit.node == node.id);
+    commits.for_each(|commit| lines.extend(commit_lines(commit)));
+    lines.extend(node.certificate.iter().flat_map(certificate_lines));
+    if node.certificate.is_none() && ["blocked", "rejected"].contains(&node.state) {
+        lines.push(format!("{:<10} without an attempt of its own", node.state));
+    }
+    lines
 }
 
-/// The node's lines, in the order things happened.
-struct Story {
-    node: NodeId,
-    /// Whose effects are under way.
-    begun: BTreeMap<EffectId, Option<NodeId>>,
-    lines: Vec<String>,
+fn attempt_lines(attempt: &AttemptView) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let Some(class) = attempt.retry {
+        let why = attempt.violations.first().map_or("", String::as_str);
+        lines.push(format!("answer     {:<10} {why}", class.as_str()));
+    }
+    if !attempt.rebased.is_empty() {
+        let paths: Vec<&str> = attempt.rebased.iter().map(|path| path.as_str()).collect();
+        lines.push(format!("rebased    {}", paths.join(", ")));
+    }
+    if let (Some(number), Some(energy), Some(verdict)) = (attempt.candidate, &attempt.energy, attempt.verdict)
+    {
+        let finding = attempt.findings.first().map(|line| format!("  {line}")).unwrap_or_default();
+        lines.push(format!("attempt {number:<2} {:<10} {}{finding}", slug(&verdict), energy_words(energy)));
+    }
+    lines
 }
 
-impl Story {
-    fn new(node: &str) -> Story {
-        Story { node: NodeId::from(node), begun: BTreeMap::new(), lines: Vec::new() }
-    }
-
-    fn saw(&mut self, event: &Event) {
-        match event {
-            // A plan that replaces another makes its nodes anew.
-            Event::PlanAdopted { .. } => self.lines.clear(),
-            Event::EffectStarted { id, key, .. } => {
-                self.begun.insert(*id, key.node.clone());
-            }
-            Event::EffectEnded { id, outcome } => {
-                let of = self.begun.remove(id).flatten();
-                if of.as_ref() == Some(&self.node) {
-                    self.ended(outcome);
-                }
-            }
-            Event::AttemptJudged { node, attempt, energy, verdict, reason, .. } if *node == self.node => {
-                let reason = reason.as_deref().map(|reason| format!("  {reason}")).unwrap_or_default();
-                self.lines.push(format!(
-                    "attempt {attempt:<2} {:<10} {}{reason}",
-                    slug(verdict),
-                    energy_words(energy)
-                ));
-            }
-            Event::NodeClosed { node, end } if *node == self.node => match end {
-                Closed::Escalated { certificate } => self.given_up(certificate),
-                Closed::Blocked { by } => self.lines.push(format!("blocked    by {by}")),
-                Closed::Rejected => self.lines.push("rejected   by you".to_owned()),
-            },
-            _ => {}
-        }
-    }
-
-    fn ended(&mut self, outcome: &Ended) {
-        match outcome {
-            Ended::BundleParsed { retry: Some(class), violations, .. } => {
-                let why = violations.first().map_or("", String::as_str);
-                self.lines.push(format!("answer     {:<10} {why}", class.as_str()));
-            }
-            Ended::BaseMoved { changed, more, .. } => {
-                let paths: Vec<&str> = changed.iter().map(|path| path.as_str()).collect();
-                let more = if *more > 0 { format!(" and {more} more") } else { String::new() };
-                self.lines.push(format!("rebased    {}{more}", paths.join(", ")));
-            }
-            Ended::Published { commit, .. } => self.committed(commit),
-            _ => {}
-        }
-    }
-
-    fn committed(&mut self, commit: &Commit) {
-        self.lines.push(format!(
-            "commit     {} merkle={} retries={} evidence={}{} model={}",
-            commit.id().short(),
-            commit.merkle.short(),
-            commit.retries,
-            commit.grade.as_str(),
-            crate::view::consents_field(&commit.consents),
-            out::value(&commit.model)
-        ));
-        self.lines.extend(commit.artifacts.iter().map(file));
-    }
-
-    fn given_up(&mut self, certificate: &Certificate) {
-        self.lines.push(format!(
-            "given up   {} ({}) answers={} corrections={}",
-            slug(&certificate.reason),
-            certificate.category.as_str(),
-            certificate.answers,
-            certificate.corrections
-        ));
-        self.lines
-            .extend(certificate.energy.iter().map(|energy| format!("best       {}", energy_words(energy))));
-        self.lines.extend(certificate.residuals.iter().map(|line| format!("  residual {line}")));
-        self.lines.push(format!("next       {}", certificate.next));
-    }
+fn commit_lines(commit: &CommitView) -> Vec<String> {
+    let consents = match commit.consents.len() {
+        0 => String::new(),
+        _ => format!(" consents={}", out::value(&commit.consents.join(","))),
+    };
+    let head = format!(
+        "commit     {} merkle={} retries={} evidence={}{consents} model={}",
+        commit.id.short(),
+        commit.merkle.short(),
+        commit.corrections,
+        commit.grade.as_str(),
+        out::value(&commit.model)
+    );
+    std::iter::once(head).chain(commit.files.iter().map(file_line)).collect()
 }
 
-fn file(change: &Change) -> String {
+fn file_line(change: &Change) -> String {
     let hash = |entry: &Option<Entry>| entry.map_or("none".to_owned(), |entry| entry.hash.short());
     format!("  file     {} {} -> {}", change.path, hash(&change.before), hash(&change.after))
+}
+
+fn certificate_lines(certificate: &Certificate) -> Vec<String> {
+    let mut lines = vec![format!(
+        "given up   {} ({}) answers={} corrections={}",
+        slug(&certificate.reason),
+        certificate.category.as_str(),
+        certificate.answers,
+        certificate.corrections
+    )];
+    lines.extend(certificate.energy.iter().map(|energy| format!("best       {}", energy_words(energy))));
+    lines.extend(certificate.residuals.iter().map(|line| format!("  found    {line}")));
+    lines.push(format!("next       {}", certificate.next));
+    lines
 }

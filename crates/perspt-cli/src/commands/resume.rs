@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use perspt_agent::open::{read, resume};
+use perspt_agent::open::resume;
 use perspt_agent::ports::{Clock, SystemClock};
 use perspt_core::event::{Approval, Event, SessionResumed};
 use perspt_core::ids::SessionId;
 use perspt_core::outcome::NodeEnd;
 use perspt_model::shown_url;
-use perspt_store::Home;
+use perspt_store::{Follower, Home};
 
 use super::{Shown, agent, exit_code};
 use crate::args::ResumeArgs;
@@ -34,12 +34,8 @@ pub fn run(args: &ResumeArgs) -> Result<u8, Failure> {
         if args.run.json {
             print_ending(&home, &id)?;
         } else {
-            let done = before.node_ends().iter().filter(|end| **end == NodeEnd::Committed).count();
-            let status = crate::view::session_word(&before, false);
-            out::line(&format!(
-                "SUMMARY session={id} completed={done}/{} status={status} already_ended=true",
-                before.order.len()
-            ));
+            let fields = crate::view::summary_fields(&before);
+            out::line(&format!("SUMMARY session={id} {fields} already_ended=true"));
             if end.outcome.exit_code() != 0 {
                 out::note("this session is over; begin another one with `perspt agent`");
             }
@@ -48,9 +44,8 @@ pub fn run(args: &ResumeArgs) -> Result<u8, Failure> {
     }
     check_workspace(&meta)?;
     wire::check_writable(Path::new(&meta.workspace))?;
-    if meta.approval == Approval::Person && !args.run.yes {
-        agent::approval(false)?;
-    }
+    let asks = meta.approval == Approval::Person || args.run.wait_for_approval;
+    let approval = if asks { agent::approval(&args.run)? } else { Approval::Policy };
     let mut limits = meta.settings.limits;
     limits.steps = args.run.max_steps.unwrap_or(limits.steps);
     limits.tokens = args.run.max_tokens.unwrap_or(limits.tokens);
@@ -58,7 +53,7 @@ pub fn run(args: &ResumeArgs) -> Result<u8, Failure> {
     let resumed = SessionResumed {
         model: args.run.model.as_ref().map(|_| config.model()).transpose()?.map(str::to_owned),
         base_url: config.base_url()?.map(shown_url),
-        approval: args.run.yes.then_some(Approval::Policy),
+        approval: (approval != meta.approval).then_some(approval),
         limits: (limits != meta.settings.limits).then_some(limits),
         allow: args.run.allow.clone(),
     };
@@ -79,7 +74,7 @@ pub fn run(args: &ResumeArgs) -> Result<u8, Failure> {
 /// Prints the record that ended a session, as the log has it.
 fn print_ending(home: &Home, id: &SessionId) -> Result<(), Failure> {
     let mut ending = None;
-    read(home, id, &mut |record, event, _| {
+    Follower::read(home, id, &mut |record, event, _| {
         if let Some(Event::SessionEnded { .. }) = event {
             ending = Some(record_line(record));
         }

@@ -1,17 +1,15 @@
 //! `perspt status`: what a session is doing, from its log alone.
 
-use perspt_core::consent::Need;
 use perspt_core::ids::SessionId;
-use perspt_core::outcome::NodeEnd;
-use perspt_core::state::{Node, SessionState, Work};
+use perspt_core::view::{NodeView, SessionView};
 use perspt_store::Home;
 use serde_json::json;
 
 use crate::args::StatusArgs;
 use crate::config::Config;
 use crate::fail::Failure;
-use crate::pick::{Which, pick, read_session, state_of};
-use crate::view::{energy_words, kept_place, need_words, session_word};
+use crate::pick::{Which, pick, view_of};
+use crate::view::{energy_words, kept_place, need_words};
 use crate::{out, wire};
 
 /// Runs it.
@@ -22,39 +20,28 @@ pub fn run(args: &StatusArgs) -> Result<u8, Failure> {
         return list(&home, args.json);
     }
     let id = pick(&home, &args.session.as_deref().map_or(Which::LastHere, Which::Named))?;
-    let mut unknown = 0u64;
-    let state = read_session(&home, &id, &mut |_, event, _| unknown += u64::from(event.is_none()))?;
-    let running = home.holder(&id)?.is_some();
+    let view = view_of(&home, &id)?;
     if args.json {
-        let mut told = as_json(&id, &state, running);
-        told["unknown_records"] = json!(unknown);
-        out::json_line(&told.to_string());
+        print_json(&id, &view)
     } else {
-        show(&id, &state, running);
-        if unknown > 0 {
-            out::line(&format!("unknown    {unknown} of the records, written by a newer perspt"));
-        }
+        show(&id, &view)
     }
     Ok(0)
 }
 
 fn list(home: &Home, as_lines_of_json: bool) -> Result<u8, Failure> {
     for session in home.sessions()? {
-        let running = home.holder(&session.id)?.is_some();
-        match state_of(home, &session.id) {
-            Ok(state) if as_lines_of_json => {
-                out::json_line(&as_json(&session.id, &state, running).to_string())
-            }
-            Ok(state) => {
-                let Some(meta) = &state.meta else {
-                    out::line(&format!("{}  never begun", session.id));
-                    continue;
+        match view_of(home, &session.id) {
+            Ok(view) if as_lines_of_json => print_json(&session.id, &view),
+            Ok(view) => {
+                let (folder, task) = match &view.started {
+                    Some(started) => (out::plain(&started.workspace), out::plain(&started.task)),
+                    None => (String::new(), String::new()),
                 };
-                let (word, folder) = (session_word(&state, running), out::plain(&meta.workspace));
-                out::line(&format!("{}  {word:<18} {folder}  {}", session.id, out::plain(&meta.task)));
+                out::line(format!("{}  {:<18} {folder}  {task}", session.id, view.status).trim_end());
             }
             Err(failure) if as_lines_of_json => {
-                let line = json!({"session": session.id, "state": "unreadable", "why": failure.trouble.why});
+                let line = json!({"session": session.id, "status": "unreadable", "why": failure.trouble.why});
                 out::json_line(&line.to_string())
             }
             Err(failure) => {
@@ -65,127 +52,78 @@ fn list(home: &Home, as_lines_of_json: bool) -> Result<u8, Failure> {
     Ok(0)
 }
 
-fn tools(state: &SessionState) -> String {
-    let stages = state.probed.iter().flatten().flat_map(|root| {
-        let working = root.stages.iter().map(|stage| format!("{} ok", stage.tool));
-        let missing = root.missing.iter().map(|missing| format!("{} not usable", missing.tool));
-        working.chain(missing).collect::<Vec<_>>()
+fn print_json(id: &SessionId, view: &SessionView) {
+    let mut told = serde_json::to_value(view).unwrap_or_default();
+    told["session"] = json!(id);
+    out::json_line(&told.to_string());
+}
+
+fn show(id: &SessionId, view: &SessionView) {
+    let field = |name: &str, text: &str| out::line(&format!("{name:<11}{}", out::plain(text)));
+    field("session", &format!("{id}  {}", view.status));
+    if let Some(started) = &view.started {
+        field("task", &started.task);
+        field("workspace", &started.workspace);
+        field("model", &started.model);
+    }
+    let tools = view.tools.iter().map(|tool| match &tool.missing {
+        None => format!("{} ok", tool.tool),
+        Some(_) => format!("{} not usable", tool.tool),
     });
-    stages.collect::<Vec<_>>().join(", ")
+    field("tools", &tools.collect::<Vec<_>>().join(", "));
+    let (used, limits) = (&view.budget.used, &view.budget.limits);
+    field(
+        "budget",
+        &format!(
+            "calls {}/{}, tokens {}/{}, minutes {}/{}",
+            used.steps,
+            limits.steps,
+            used.tokens,
+            limits.tokens,
+            view.budget.active_ms / 60_000,
+            limits.time_ms / 60_000
+        ),
+    );
+    if let Some(missing) = &view.degraded {
+        field("degraded", &format!("{}: {}", missing.tool, missing.why));
+    }
+    view.nodes.iter().for_each(show_node);
+    if let Some(asks) = &view.asks {
+        field("asks", &format!("{}; answer by `perspt approve {id}` or `perspt deny {id}`", asks.words()));
+    }
+    for (path, place) in &view.kept {
+        field("kept", &format!("your bytes of {path} are in {}", kept_place(id, place)));
+    }
+    for grant in &view.allowed {
+        field("allowed", &format!("{grant} (by {})", grant.by.as_str()));
+    }
+    if let Some(trouble) = &view.trouble {
+        field("stopped", &format!("{}: {}", trouble.what, trouble.why));
+        field("do", &trouble.todo);
+    }
+    if view.unknown_records > 0 {
+        field("unknown", &format!("{} of the records, written by a newer perspt", view.unknown_records));
+    }
 }
 
-fn show(id: &SessionId, state: &SessionState, running: bool) {
-    let meta = state.meta.as_ref();
-    let settings = state.settings();
-    let text = |get: fn(&perspt_core::event::SessionStarted) -> &str| meta.map_or("", get);
-    out::line(&format!("session    {id}  {}", session_word(state, running)));
-    out::line(&format!("task       {}", out::plain(text(|meta| &meta.task))));
-    out::line(&format!("workspace  {}", out::plain(text(|meta| &meta.workspace))));
-    out::line(&format!("model      {}", out::plain(text(|meta| &meta.model))));
-    out::line(&format!("sensors    {}", tools(state)));
+fn show_node(node: &NodeView) {
+    let energy = node.energy.as_ref().map_or("not measured".to_owned(), energy_words);
+    let grade = node.grade.map(|grade| format!(" evidence={}", grade.as_str())).unwrap_or_default();
     out::line(&format!(
-        "budget     calls {}/{}, tokens {}/{}, minutes {}/{}",
-        state.account.used.steps,
-        settings.limits.steps,
-        state.account.used.tokens,
-        settings.limits.tokens,
-        state.active_ms() / 60_000,
-        settings.limits.time_ms / 60_000
-    ));
-    if let Some(missing) = &state.degraded {
-        out::line(&format!("degraded   {}: {}", missing.tool, out::plain(&missing.why)));
-    }
-    for id in &state.order {
-        if let Some(node) = state.nodes.get(id) {
-            show_node(state, node);
-        }
-    }
-    for (path, place) in &state.kept {
-        out::line(&format!("kept       your bytes of {path} are in {}", kept_place(id, place)));
-    }
-    for grant in &state.consents.grants {
-        out::line(&format!("allowed    {} (by {})", out::plain(&grant.to_string()), grant.by.as_str()));
-    }
-    if let Some(trouble) = state.end.as_ref().and_then(|end| end.trouble.as_ref()) {
-        out::line(&format!("stopped    {}: {}", out::plain(&trouble.what), out::plain(&trouble.why)));
-        out::line(&format!("do         {}", out::plain(&trouble.todo)));
-    }
-}
-
-/// Where a node stands: once its session is over, nothing is being done for it any more.
-fn node_word(state: &SessionState, node: &Node) -> &'static str {
-    let over = state.end.as_ref().is_some_and(|end| !end.reason.is_resumable());
-    match node.end {
-        None | Some(NodeEnd::Open) if over => "unfinished",
-        _ => node.state().as_str(),
-    }
-}
-
-fn show_node(state: &SessionState, node: &Node) {
-    let energy = node.best.as_ref().and_then(|best| best.energy());
-    let energy = energy.map_or("not measured".to_owned(), energy_words);
-    out::line(&format!(
-        "node       {:<20} {:<11} attempts {} corrections {} {energy}",
-        node.spec.id.as_str(),
-        node_word(state, node),
-        node.attempts,
+        "node       {:<20} {:<11} attempts {} corrections {} {energy}{grade}",
+        node.id.as_str(),
+        node.state,
+        node.judged,
         node.corrections
     ));
+    let more = |text: &str| out::line(&format!("           {}", out::plain(text)));
     if !node.changed_since.is_empty() {
         let paths: Vec<&str> = node.changed_since.iter().map(|path| path.as_str()).collect();
-        out::line(&format!("           changed by you since: {}", paths.join(", ")));
+        more(&format!("changed by you since: {}", paths.join(", ")));
     }
-    for need in needs_of(node) {
-        out::line(&format!("           waits for {}", out::plain(&need_words(need))));
+    node.below.iter().for_each(|line| more(line));
+    node.waits_for.iter().for_each(|need| more(&format!("waits for {}", need_words(need))));
+    if let Some((class, reason)) = &node.why {
+        more(&format!("{}: {reason}", class.as_str()));
     }
-    if let Some(failure) = &node.failure {
-        out::line(&format!("           {}: {}", failure.class.as_str(), out::plain(&failure.reason)));
-    }
-}
-
-/// The consents that a node waits for.
-fn needs_of(node: &Node) -> &[Need] {
-    match &node.work {
-        Work::Waiting(wait) => &wait.needs,
-        _ => &[],
-    }
-}
-
-fn as_json(id: &SessionId, state: &SessionState, running: bool) -> serde_json::Value {
-    let nodes: Vec<serde_json::Value> = state
-        .order
-        .iter()
-        .filter_map(|id| state.nodes.get(id))
-        .map(|node| {
-            json!({
-                "id": node.spec.id,
-                "state": node_word(state, node),
-                "class": node.spec.node_class,
-                "goal": node.spec.goal,
-                "attempts": node.attempts,
-                "corrections": node.corrections,
-                "energy": node.best.as_ref().and_then(|best| best.energy()),
-                "retry_class": node.failure.as_ref().map(|failure| failure.class),
-                "reason": node.failure.as_ref().map(|failure| &failure.reason),
-                "merkle": node.merkle,
-                "changed_since": node.changed_since,
-                "waits_for": needs_of(node),
-                "evidence": node.best.as_ref().and_then(|best| best.judgement.as_ref()).map(|one| one.grade),
-            })
-        })
-        .collect();
-    json!({
-        "session": id,
-        "status": session_word(state, running),
-        "exit_code": state.end.as_ref().map(|end| end.outcome.exit_code()),
-        "task": state.meta.as_ref().map(|meta| &meta.task),
-        "workspace": state.meta.as_ref().map(|meta| &meta.workspace),
-        "model": state.meta.as_ref().map(|meta| &meta.model),
-        "sensors": state.probed,
-        "nodes": nodes,
-        "allowed": state.consents.grants,
-        "head": state.head.map(|head| head.id),
-        "budget": { "used": state.account.used, "limits": state.settings().limits, "active_ms": state.active_ms() },
-        "trouble": state.end.as_ref().and_then(|end| end.trouble.clone()),
-    })
 }

@@ -2,7 +2,7 @@
 
 use perspt_agent::ports::View;
 use perspt_core::effect::{Effect, Intent};
-use perspt_core::event::{AskNext, Calibration, Certificate, Closed, Ended, Event, Verdict};
+use perspt_core::event::{AskNext, Calibration, Certificate, Closed, Decision, Ended, Event, Verdict};
 use perspt_core::ids::{EffectId, Millis, NodeId};
 use perspt_core::outcome::EndReason;
 use perspt_core::state::{InFlight, SessionState, Work};
@@ -12,7 +12,7 @@ use super::plan::{PlanShown, mode, plan_lines};
 use super::readings::{already_failing, look};
 use super::summary::summary;
 use super::text::{
-    consents_field, diff_fields, energy_fields, kept_place, plugins, verdict_field, why_words,
+    consents_field, diff_fields, energy_fields, kept_place, languages_field, verdict_field, why_words,
 };
 use crate::out::{self, plain, value};
 
@@ -62,7 +62,7 @@ impl View for Lines {
                 node_line(key.node.as_ref(), effect, state);
                 self.show_progress(effect);
             }
-            Event::EffectEnded { id, outcome } => {
+            Event::EffectEnded { id, outcome, .. } => {
                 let effect = self.begun.take().filter(|(begun, _)| begun == id).map(|(_, begun)| begun);
                 ended(effect.as_ref(), outcome, at, state);
             }
@@ -171,7 +171,7 @@ fn ended(begun: Option<&InFlight>, outcome: &Ended, at: Millis, state: &SessionS
         Ended::Snapshotted { files, repo_mode, notes, .. } => {
             out::line(&format!(
                 "DETECT plugins={} files={files} repo_mode={}",
-                plugins(state),
+                languages_field(state),
                 mode(*repo_mode)
             ));
             notes.iter().for_each(|note| out::note(&format!("note: {}", plain(note))));
@@ -271,6 +271,14 @@ fn ended(begun: Option<&InFlight>, outcome: &Ended, at: Millis, state: &SessionS
             let paths: Vec<&str> = files.iter().map(|path| path.as_str()).take(8).collect();
             let node = node.map(NodeId::as_str).unwrap_or_default();
             out::line(&format!("REBASE node={node} asked-again changed-since={}", value(&paths.join(","))));
+        }
+        Ended::Decided { answer, from: Some(from), .. } => {
+            let answer = match answer {
+                Decision::Yes => "yes".to_owned(),
+                Decision::No => "no".to_owned(),
+                Decision::Correct(why) => value(why),
+            };
+            out::line(&format!("ANSWER answer={answer} from={}", value(from)));
         }
         Ended::NewTestsRan { .. }
         | Ended::Decided { .. }

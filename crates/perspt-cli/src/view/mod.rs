@@ -9,4 +9,6 @@ mod text;
 
 pub use json::{Json, record_line};
 pub use lines::Lines;
-pub use text::{consents_field, energy_words, kept_place, need_words, session_word, slug};
+pub use plan::plan_lines;
+pub use summary::summary_fields;
+pub use text::{energy_words, kept_place, need_words, slug};

@@ -5,7 +5,7 @@ use perspt_core::event::{Event, RepoMode};
 use perspt_core::ids::NodeId;
 use perspt_core::state::SessionState;
 
-use super::text::{plugins, slug};
+use super::text::{languages_field, slug};
 use crate::out::value;
 
 /// Whether this process has shown the plan. One that takes a session up was not there when the plan was adopted, and
@@ -35,7 +35,7 @@ pub fn plan_lines(state: &SessionState, print: fn(&str)) {
     let source = state.planning.adopted.as_ref().map(|(_, _, source)| format!("{source:?}").to_lowercase());
     print(&format!(
         "PLAN plugins={} nodes={} repo_mode={} source={}",
-        plugins(state),
+        languages_field(state),
         state.order.len(),
         mode(repo_mode),
         source.unwrap_or_default()

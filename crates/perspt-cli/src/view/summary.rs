@@ -1,76 +1,46 @@
 //! The last line of a session.
 
-use perspt_core::outcome::NodeEnd;
-use perspt_core::state::{SessionState, quoted};
+use perspt_core::state::SessionState;
+use perspt_core::view::{Owner, Summary, session_word};
 
-use super::text::plugins;
+use super::text::languages_field;
 use crate::out::{self, plain, value};
 
 /// Prints the SUMMARY line, after what went wrong.
 pub fn summary(state: &SessionState) {
     let Some(end) = &state.end else { return };
-    let ends = state.node_ends();
-    let done = ends.iter().filter(|end| **end == NodeEnd::Committed).count();
-    let session = state.meta.as_ref().map(|meta| meta.session.to_string()).unwrap_or_default();
-    let next = match (end.reason.is_resumable(), done) {
-        (true, _) => format!("perspt resume {session}{}", allow_flags(state)),
-        (false, 0) => format!("perspt status {session}"),
-        (false, _) => "perspt ledger --recent".to_owned(),
-    };
     if let Some(trouble) = &end.trouble {
         out::note(&format!("stopped: {}", plain(&trouble.what)));
         out::note(&format!("  why: {}", plain(&trouble.why)));
         out::note(&format!("  do:  {}", plain(&trouble.todo)));
     }
-    let open: Vec<String> = state
-        .order
-        .iter()
-        .filter_map(|id| state.nodes.get(id))
-        .filter(|node| node.end != Some(NodeEnd::Committed))
-        .map(|node| format!("{}:{}", node.spec.id, node.state().as_str()))
-        .collect();
-    let open =
-        if open.is_empty() { String::new() } else { format!(" unfinished={}", value(&open.join(","))) };
-    let committed = || {
-        state
-            .nodes
-            .values()
-            .filter(|node| node.end == Some(NodeEnd::Committed))
-            .filter_map(|node| node.best.as_ref())
-    };
-    let judged = || committed().filter_map(|best| best.judgement.as_ref());
-    let tests = number("tests_changed", judged().map(|judgement| judgement.tests_changed).sum());
-    let grade = judged().map(|judgement| judgement.grade).max();
-    let grade = grade.map(|grade| format!(" evidence={}", grade.as_str())).unwrap_or_default();
-    let below: Vec<&String> = judged().flat_map(|judgement| &judgement.below).collect();
-    let below = below.first().map(|line| format!(" below_tests={}", value(line))).unwrap_or_default();
-    let since: Vec<&str> = state
-        .nodes
-        .values()
-        .filter(|node| !node.changed_since.is_empty())
-        .map(|node| node.spec.id.as_str())
-        .collect();
-    let since =
-        if since.is_empty() { String::new() } else { format!(" changed_by_you={}", value(&since.join(","))) };
-    let used = &state.account.used;
     out::line(&format!(
-        "SUMMARY completed={done}/{} status={}{grade}{below}{open}{since}{tests} active_plugins={} calls={} tokens={} next={}",
-        ends.len(),
-        super::session_word(state, false),
-        plugins(state),
-        used.steps,
-        used.tokens,
-        value(&next)
+        "SUMMARY {} active_plugins={} calls={} tokens={} next={}",
+        summary_fields(state),
+        languages_field(state),
+        state.account.used.steps,
+        state.account.used.tokens,
+        value(&Summary::of(state).next)
     ));
 }
 
-/// The flags that cover what waits.
-fn allow_flags(state: &SessionState) -> String {
-    let flags = state.waiting_flags();
-    flags.iter().map(|flag| format!(" --allow {}", quoted(flag))).collect()
-}
-
-/// A field that is left out where there is nothing to say.
-fn number(name: &str, number: u32) -> String {
-    if number > 0 { format!(" {name}={number}") } else { String::new() }
+/// How far a session came, as fields. What there is nothing to say of is left out.
+pub fn summary_fields(state: &SessionState) -> String {
+    let summary = Summary::of(state);
+    let mut fields = vec![
+        format!("completed={}/{}", summary.completed, summary.nodes),
+        format!("status={}", session_word(state, Owner::Gone)),
+    ];
+    fields.extend(summary.grade.map(|grade| format!("evidence={}", grade.as_str())));
+    fields.extend(summary.below.first().map(|line| format!("below_tests={}", value(line))));
+    let unfinished: Vec<String> =
+        summary.unfinished.iter().map(|(node, state)| format!("{node}:{state}")).collect();
+    let changed: Vec<&str> = summary.changed_by_user.iter().map(|node| node.as_str()).collect();
+    let list = |name: &str, items: String| (!items.is_empty()).then(|| format!("{name}={}", value(&items)));
+    fields.extend(list("unfinished", unfinished.join(",")));
+    fields.extend(list("changed_by_you", changed.join(",")));
+    let number = |name: &str, number: u32| (number > 0).then(|| format!("{name}={number}"));
+    fields.extend(number("tests_changed", summary.tests_changed));
+    fields.extend(number("red_tests", summary.red));
+    fields.join(" ")
 }

@@ -10,6 +10,7 @@ use perspt_core::path::RelPath;
 use perspt_core::reading::StageKind;
 use perspt_core::residual::Milli;
 use perspt_core::state::SessionState;
+use perspt_core::view::languages;
 
 use crate::out::value;
 
@@ -95,26 +96,10 @@ pub fn kept_place(session: &SessionId, place: &KeptPlace) -> String {
     }
 }
 
-/// The plugins of a session.
-pub fn plugins(state: &SessionState) -> String {
-    let found = state.found.iter().flat_map(|found| &found.roots);
-    let mut names: Vec<String> =
-        found.chain(&state.planned_roots).map(|root| root.plugin.to_string()).collect();
-    names.dedup();
+/// The languages of a session, as a field.
+pub fn languages_field(state: &SessionState) -> String {
+    let names = languages(state);
     if names.is_empty() { "none".to_owned() } else { names.join(",") }
-}
-
-/// What a session is doing, in a word.
-pub fn session_word(state: &SessionState, running: bool) -> &'static str {
-    match (&state.end, running) {
-        (Some(end), _) => match end.reason {
-            perspt_core::outcome::EndReason::Paused => "paused",
-            perspt_core::outcome::EndReason::Aborted => "aborted",
-            _ => end.outcome.as_str(),
-        },
-        (None, true) => "running",
-        (None, false) => "interrupted",
-    }
 }
 
 /// What a need is about, on one line.

@@ -138,7 +138,7 @@ fn a_node_is_shown_as_the_newest_session_left_it() {
         .says("node       mul  escalated")
         .says("attempt 3  ")
         .says("given up   repeated (implementation-error) answers=3")
-        .says("  residual ")
+        .says("  found    ")
         .says("next       ")
         .never_says(&first);
     let again = world.perspt(&["ledger", "--node", "mul", "--session", &first]).expect(0);
@@ -288,7 +288,7 @@ fn a_session_whose_beginning_cannot_be_read_is_named_and_not_passed_over() {
         let listed = world.perspt(&["status", "--all", "--json"]).expect(0).out;
         let lines: Vec<serde_json::Value> =
             listed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        assert!(lines.iter().any(|line| line["state"] == "unreadable" && line["session"] == id), "{listed}");
+        assert!(lines.iter().any(|line| line["status"] == "unreadable" && line["session"] == id), "{listed}");
         let _ = std::fs::remove_file(&path).or_else(|_| std::fs::remove_dir(&path));
         std::fs::write(&path, &whole).unwrap();
     }
@@ -348,7 +348,17 @@ fn a_stray_folder_among_the_sessions_is_not_verified_and_listed_as_never_begun()
 }
 
 #[test]
-fn an_event_of_a_newer_schema_is_shown_as_unknown_and_resume_refuses() {
+fn an_event_of_a_newer_schema_or_with_a_new_word_is_shown_as_unknown_and_resume_refuses() {
+    for (schema, event, told) in [
+        (99, "{\"kind\":\"time_travelled\"}", "99"),
+        (2, "{\"kind\":\"abort_asked\",\"by\":{\"machine\":7}}", "does not know"),
+        (2, "{\"kind\":\"time_travelled\"}", "time_travelled"),
+    ] {
+        unknown_event(schema, event, told);
+    }
+}
+
+fn unknown_event(schema: u32, event: &str, told: &str) {
     use sha_of_line as seal;
     let world = World::of(L).serve(planned(L, |_| perspt_testkit::server::Reply::status(500, "down")));
     world.agent("add a mul function").expect(8);
@@ -356,15 +366,15 @@ fn an_event_of_a_newer_schema_is_shown_as_unknown_and_resume_refuses() {
     let text = std::fs::read_to_string(&path).unwrap();
     let last: serde_json::Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
     let body = format!(
-        "{{\"seq\":{},\"at\":{},\"v\":99,\"event\":{{\"kind\":\"time_travelled\"}}",
+        "{{\"seq\":{},\"at\":{},\"v\":{schema},\"event\":{event}",
         last["seq"].as_u64().unwrap() + 1,
         last["at"]
     );
     let line = seal(last["hash"].as_str().unwrap(), &body);
     std::fs::write(&path, format!("{text}{line}\n")).unwrap();
-    world.perspt(&["ledger", "--verify"]).expect(0).says("1 of a newer schema");
+    world.perspt(&["ledger", "--verify"]).expect(0).says("1 of a newer perspt");
     world.perspt(&["status"]).expect(0).says("1 of the records, written by a newer perspt");
-    world.perspt(&["resume"]).expect(2).warns("99").warns("newer");
+    world.perspt(&["resume"]).expect(2).warns(told).warns("newer");
 }
 
 fn sha_of_line(previous: &str, body: &str) -> String {

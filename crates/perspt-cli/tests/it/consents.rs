@@ -7,7 +7,7 @@ use crate::control::typing;
 use crate::support::{World, intent, write};
 
 /// A project of these files, and a model that plans one node `n` with these words besides and always answers so.
-fn world(files: &[(&str, &str)], task: Value, answer: Value) -> World {
+pub fn world(files: &[(&str, &str)], task: Value, answer: Value) -> World {
     let world = World::empty();
     files.iter().for_each(|(path, text)| world.write(path, text));
     world.git();
@@ -23,9 +23,9 @@ fn world(files: &[(&str, &str)], task: Value, answer: Value) -> World {
 
 const GREET: &str = "def greet(name):\n    return \"Hello \" + name\n";
 const TEST: &str = "from app import greet\n\n\ndef test_greet():\n    assert greet(\"a\") == \"Hello a\"\n";
-const PROJECT: [(&str, &str); 2] = [("app.py", GREET), ("tests/test_app.py", TEST)];
+pub const PROJECT: [(&str, &str); 2] = [("app.py", GREET), ("tests/test_app.py", TEST)];
 
-fn says_hi() -> Value {
+pub fn says_hi() -> Value {
     json!({"artifacts": [
         write("app.py", &GREET.replace("Hello", "Hi")),
         write("tests/test_app.py", &TEST.replace("Hello", "Hi")),
@@ -36,7 +36,7 @@ fn declared() -> Value {
     json!([{"path": "tests/test_app.py", "test": "test_greet", "change": "update", "why": "another word"}])
 }
 
-fn greets() -> World {
+pub fn greets() -> World {
     let files = json!({"output_files": ["app.py"], "changes_tests": declared()});
     world(&PROJECT, files, says_hi())
 }

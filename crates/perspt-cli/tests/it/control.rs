@@ -385,13 +385,18 @@ fn a_reader_that_goes_away_does_not_stop_the_session() {
 
 /// Waits until the log of the only session holds an event of this kind.
 fn wait_for(world: &World, kind: &str) {
+    wait_until(world, |events| events.iter().any(|event| event["kind"] == kind));
+}
+
+/// Waits until the events of the last session are as they should be.
+pub fn wait_until(world: &World, is_so: impl Fn(&[serde_json::Value]) -> bool) {
     loop {
         let events = world.events_so_far();
-        let has = |kind: &str| events.iter().any(|event| event["kind"] == kind);
-        if has(kind) {
+        if is_so(&events) {
             return;
         }
-        assert!(!has("session_ended"), "the session ended without `{kind}`");
+        let last = events.last().map(|event| event["kind"].clone());
+        assert_ne!(last, Some("session_ended".into()), "the session ended before that");
         std::thread::sleep(std::time::Duration::from_millis(2));
     }
 }

@@ -2,6 +2,7 @@
 //! cargo, real Python, real signals.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
+mod answers;
 mod blind;
 mod commands;
 mod consents;

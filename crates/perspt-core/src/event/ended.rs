@@ -335,6 +335,9 @@ pub enum Ended {
         answer: Decision,
         /// Who gave it.
         by: Approval,
+        /// The process that it came from, where that is not the session's own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        from: Option<String>,
         /// What it permits.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         grants: Vec<Grant>,

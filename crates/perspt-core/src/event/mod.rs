@@ -2,13 +2,14 @@
 //! survive a crash is not an event. Events only grow: new fields are optional, none is renamed or reused.
 
 mod commit;
+mod decode;
 mod ended;
 mod session;
 
 use serde::{Deserialize, Serialize};
 
 use crate::consent::Need;
-use crate::effect::{Effect, EffectKey};
+use crate::effect::{Effect, EffectKey, EffectNote};
 use crate::energy::Energy;
 use crate::grade::Grade;
 use crate::hash::Sha;
@@ -22,6 +23,7 @@ pub use commit::{
     Category, Certificate, Closed, Commit, Consented, EscalateReason, KeptPlace, StageResult, StageVerdict,
     Verdict, merkle,
 };
+pub use decode::{Unknown, decode};
 pub use ended::{
     AskNext, Calibration, Capture, Decision, DiffNote, Ended, JudgementNote, ParseState, PlanSource,
     RetryClass, RunNote,
@@ -72,7 +74,10 @@ pub enum Event {
     EffectEnded {
         /// Its name.
         id: EffectId,
-        /// How.
+        /// What it was, where it was in flight.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        of: Option<Box<EffectNote>>,
+        /// How it ended.
         outcome: Ended,
     },
     /// One node of a proposed plan, written before the end of the effect that read it.

@@ -2,7 +2,7 @@
 //! generation, changes nothing.
 
 use super::node::{Candidate, Failure, Held, Laying, Node, Wait, Work};
-use super::{End, Found, InFlight, PlanWork, SessionState, Stop, stage_key};
+use super::{End, Found, InFlight, LastAnswer, PlanWork, SessionState, Stop, stage_key};
 use crate::budget::Spend;
 use crate::consent::{ConsentKind, Need};
 use crate::effect::{Branch, Effect, Intent};
@@ -52,7 +52,7 @@ impl SessionState {
             Event::TailCut { .. } => {}
             Event::BytesKept { path, place } => self.kept.push((path.clone(), place.clone())),
             Event::EffectStarted { id, key, effect } => {
-                let ordinal = Self::ordinal_key(key.node.as_ref(), key.generation, effect.stage());
+                let ordinal = Self::ordinal_key(key.node.as_ref(), key.generation, effect.kind());
                 let count = self.ordinals.entry(ordinal).or_insert(0);
                 *count = (*count).max(key.ordinal.saturating_add(1));
                 if matches!(effect, Effect::Parse { .. }) && key.node.is_none() {
@@ -63,19 +63,14 @@ impl SessionState {
                     self.account.reserved = self.account.reserved.plus(effect.reserve());
                 }
             }
-            Event::EffectEnded { id, outcome } => self.ended(at, *id, outcome),
+            Event::EffectEnded { id, outcome, .. } => self.ended(at, *id, outcome),
             Event::NodeProposed { by, node, roots } => {
                 if self.in_flight.contains_key(by) {
                     self.planning.proposal.push(((**node).clone(), roots.clone()));
                 }
             }
             Event::PlanAdopted { revision, source, plan, .. } => {
-                self.order.clear();
-                self.nodes.clear();
-                for (spec, roots) in std::mem::take(&mut self.planning.proposal) {
-                    self.order.push(spec.id.clone());
-                    self.nodes.insert(spec.id.clone(), Node::new(spec, roots));
-                }
+                self.adopt_nodes();
                 self.planning.adopted = Some((*plan, *revision, *source));
                 self.planning.work = PlanWork::Approval;
                 self.note_planned_roots();
@@ -112,6 +107,19 @@ impl SessionState {
                     self.edited.clear();
                 }
                 self.end = Some(End { reason: *reason, outcome: *outcome, trouble: trouble.clone() });
+            }
+        }
+    }
+
+    /// The proposed nodes become the plan's. Nodes of an earlier plan that have begun stay as they are, before the new
+    /// ones where the new plan does not name them.
+    fn adopt_nodes(&mut self) {
+        self.nodes.retain(|_, node| node.has_begun());
+        self.order.retain(|id| self.nodes.contains_key(id));
+        for (spec, roots) in std::mem::take(&mut self.planning.proposal) {
+            if !self.nodes.contains_key(&spec.id) {
+                self.order.push(spec.id.clone());
+                self.nodes.insert(spec.id.clone(), Node::new(spec, roots));
             }
         }
     }
@@ -305,7 +313,8 @@ impl SessionState {
                 }
             }
             Ended::BundleParsed { .. } => self.bundle_parsed(&key.node, outcome),
-            Ended::Decided { answer, grants, .. } => {
+            Ended::Decided { answer, from, grants, .. } => {
+                self.last_answer = Some(LastAnswer { question: id, from: from.clone() });
                 grants.iter().for_each(|grant| self.consents.add(grant.clone()));
                 match (&key.node, answer) {
                     (None, Decision::Yes) => {

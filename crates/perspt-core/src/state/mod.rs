@@ -17,11 +17,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::budget::Account;
 use crate::consent::Consents;
-use crate::effect::{Branch, Effect, EffectKey, EffectStage, Intent, TreeRef};
+use crate::effect::{Branch, Effect, EffectKey, EffectKind, EffectNote, Intent, Question, TreeRef};
 use crate::energy::ReadingSummary;
 use crate::event::{
-    Calibration, Event, JudgementNote, KeptPlace, MissingTool, PlanSource, RepoMode, RootRef, RootStages,
-    SessionStarted, Trouble,
+    Calibration, Ended, Event, JudgementNote, KeptPlace, MissingTool, PlanSource, RepoMode, RootRef,
+    RootStages, SessionStarted, Trouble,
 };
 use crate::hash::Sha;
 use crate::ids::{BlobId, EffectId, Millis, NodeId, TreeId};
@@ -40,6 +40,15 @@ pub struct Wanted {
     pub key: EffectKey,
     /// What it does.
     pub effect: Effect,
+}
+
+/// A question that was answered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LastAnswer {
+    /// The question's effect.
+    pub question: EffectId,
+    /// The process that it came from, where that is not the session's own.
+    pub from: Option<String>,
 }
 
 /// An effect that was begun and has not ended.
@@ -204,6 +213,9 @@ pub struct SessionState {
     pub first_baseline: BTreeMap<String, Vec<BlobId>>,
     /// Stages that were shown to see.
     pub calibrated: BTreeMap<String, Calibration>,
+    /// The last question that was answered, and from where.
+    #[serde(default)]
+    pub last_answer: Option<LastAnswer>,
     /// The first sensor that cannot be used.
     pub degraded: Option<MissingTool>,
     /// The architect.
@@ -320,7 +332,21 @@ impl SessionState {
         self.baseline.readings.get(&stage_key(stage)).map_or(&[], Vec::as_slice)
     }
 
-    fn ordinal_key(node: Option<&NodeId>, generation: u32, stage: EffectStage) -> String {
+    /// The event by which an effect ends, with a note of what it was.
+    pub fn effect_ended(&self, id: EffectId, outcome: Ended) -> Event {
+        let of = self.in_flight.get(&id).map(|flight| Box::new(EffectNote::of(&flight.key, &flight.effect)));
+        Event::EffectEnded { id, of, outcome }
+    }
+
+    /// The question that somebody is being asked.
+    pub fn open_question(&self) -> Option<(EffectId, &InFlight, &Question)> {
+        self.in_flight.iter().find_map(|(id, flight)| match &flight.effect {
+            Effect::Question { question } => Some((*id, flight, question)),
+            _ => None,
+        })
+    }
+
+    fn ordinal_key(node: Option<&NodeId>, generation: u32, stage: EffectKind) -> String {
         let stage = serde_json::to_string(&stage).unwrap_or_default();
         format!("{}|{generation}|{stage}", node.map_or("", NodeId::as_str))
     }

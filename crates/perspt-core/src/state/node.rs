@@ -173,6 +173,16 @@ pub struct Wait {
     pub held: Held,
 }
 
+impl Wait {
+    /// The candidate that waits, where something was measured.
+    pub fn candidate(&self) -> Option<&Candidate> {
+        match &self.held {
+            Held::Candidate(candidate) => Some(candidate),
+            Held::Changes(_) => None,
+        }
+    }
+}
+
 /// What a node is doing.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Work {
@@ -374,6 +384,11 @@ impl Node {
     /// Every file it may write as its own.
     pub fn owns(&self, path: &RelPath) -> bool {
         self.spec.output_files.contains(path) || self.spec.modifies.contains(path)
+    }
+
+    /// Whether anything was done for it.
+    pub fn has_begun(&self) -> bool {
+        self.end.is_some() || self.work != Work::Queued
     }
 
     /// Whether it waits for consents.

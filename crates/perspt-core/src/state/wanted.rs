@@ -88,7 +88,7 @@ impl SessionState {
         {
             return None;
         }
-        let ordinal_key = Self::ordinal_key(node.as_ref(), generation, effect.stage());
+        let ordinal_key = Self::ordinal_key(node.as_ref(), generation, effect.kind());
         let ordinal = self.ordinals.get(&ordinal_key).copied().unwrap_or(0);
         let key = EffectKey { node, generation, ordinal };
         Some((key.id(session, &effect), Wanted { key, effect }))

@@ -400,7 +400,7 @@ impl Babble<'_> {
             13 => {
                 let other = Decision::Correct(self.text());
                 let answer = self.0.pick(&[Decision::Yes, Decision::Yes, Decision::No, other]);
-                Ended::Decided { answer, by: Approval::Person, grants: self.grants() }
+                Ended::Decided { answer, by: Approval::Person, from: None, grants: self.grants() }
             }
             14 => Ended::Published { commit: Box::new(self.commit()), head: self.tree() },
             15 => Ended::BaseMoved { head: self.tree(), changed: self.paths(), more: self.0.below(2) },
@@ -437,7 +437,7 @@ impl Babble<'_> {
             }),
             2 => Event::TailCut { offset: self.number(), bytes: self.number(), kept_as: self.text() },
             3 => Event::EffectStarted { id: self.effect_id(), key: self.key(), effect: self.effect() },
-            4 => Event::EffectEnded { id: self.effect_id(), outcome: self.ended() },
+            4 => Event::EffectEnded { id: self.effect_id(), of: None, outcome: self.ended() },
             5 => Event::NodeProposed {
                 by: self.effect_id(),
                 node: Box::new(self.plan_node()),

@@ -41,12 +41,12 @@ fn life(node: &str, up_to: usize) -> Vec<Event> {
     let mut events = Vec::new();
     let mut ordinals: BTreeMap<String, u32> = BTreeMap::new();
     let mut does = |effect: Effect, outcome: Ended| {
-        let count = ordinals.entry(format!("{:?}", effect.stage())).or_default();
+        let count = ordinals.entry(format!("{:?}", effect.kind())).or_default();
         let key = EffectKey { node: Some(NodeId::from(node)), generation: 0, ordinal: *count };
         *count += 1;
         let id = key.id(&SessionId::from("s-1"), &effect);
         events.push(Event::EffectStarted { id, key, effect });
-        events.push(Event::EffectEnded { id, outcome });
+        events.push(Event::EffectEnded { id, of: None, outcome });
     };
     let text = |what: &str| format!("{node} {what}");
     let base = branch("base");

@@ -1,7 +1,7 @@
 //! Stories of consents: what waits, how it goes on, and what must not happen to it meanwhile.
 
 use perspt_core::consent::{ConsentKind, Declared, Need};
-use perspt_core::effect::{Effect, EffectStage, Intent, Question};
+use perspt_core::effect::{Effect, EffectKind, Intent, Question};
 use perspt_core::event::{
     Approval, Calibration, Closed, Decision, Ended, EscalateReason, Event, JudgementNote, ParseState,
     RetryClass, SessionResumed, SessionStarted, Settings, Verdict,
@@ -186,18 +186,18 @@ fn an_answer_whose_command_waits_is_not_asked_for_again_because_another_node_lan
 /// A prompt that was made before another node landed shows a tree that is gone; making it again costs no request.
 #[test]
 fn a_prompt_is_made_again_and_a_candidate_laid_out_again_where_another_node_has_landed() {
-    let first_after = |stage: EffectStage| match stage {
-        EffectStage::Ask => "shell: assemble",
-        EffectStage::Parse => "shell: parse",
+    let first_after = |stage: EffectKind| match stage {
+        EffectKind::Ask => "shell: assemble",
+        EffectKind::Parse => "shell: parse",
         _ => "shell: lay_out",
     };
-    for at in [EffectStage::Ask, EffectStage::Parse, EffectStage::Measure(StageKind::Test)] {
+    for at in [EffectKind::Ask, EffectKind::Parse, EffectKind::Measure(StageKind::Test)] {
         let mut world = World::lucky();
         free_nodes(&mut world, &["core", "shell"]);
         comes_to_need(&mut world, "core", &one_test());
-        let (id, _) = world.until_node("shell", |effect| effect.stage() == at);
+        let (id, _) = world.until_node("shell", |effect| effect.kind() == at);
         world.record(Event::PauseAsked);
-        world.record(Event::EffectEnded { id, outcome: Ended::Cancelled });
+        world.record(Event::EffectEnded { id, of: None, outcome: Ended::Cancelled });
         record_due(&mut world);
         resume_with(&mut world, &["tests"]);
         world.until_node("core", publishes);
@@ -285,7 +285,12 @@ fn a_person_is_asked_at_once_and_a_yes_publishes() {
 fn a_no_closes_the_node_and_the_session_ends_as_refused() {
     let mut world = with_a_person();
     comes_to_need(&mut world, "core", &one_test());
-    world.ends_with(Ended::Decided { answer: Decision::No, by: Approval::Person, grants: vec![] });
+    world.ends_with(Ended::Decided {
+        answer: Decision::No,
+        by: Approval::Person,
+        from: None,
+        grants: vec![],
+    });
     world.run();
     assert_eq!(world.state.node_ends(), [NodeEnd::Rejected, NodeEnd::Blocked]);
     assert_eq!(ended(&world), (EndReason::NodesClosed, Outcome::Refused));
@@ -296,7 +301,7 @@ fn a_no_with_a_reason_is_a_correction_on_top_of_the_candidate() {
     let mut world = with_a_person();
     comes_to_need(&mut world, "core", &one_test());
     let answer = Decision::Correct("leave the test alone".to_owned());
-    world.ends_with(Ended::Decided { answer, by: Approval::Person, grants: vec![] });
+    world.ends_with(Ended::Decided { answer, by: Approval::Person, from: None, grants: vec![] });
     let (_, flight) = world.running();
     let Effect::Assemble { intent: Intent::Correction, branch, .. } = &flight.effect else { panic!() };
     assert!(branch.changes.is_some());
@@ -314,7 +319,7 @@ fn a_question_that_a_pause_cut_short_is_asked_again() {
     let (id, _) = world.running();
     world.record(Event::PauseAsked);
     assert!(!world.state.wanted(world.now).contains_key(&id));
-    world.record(Event::EffectEnded { id, outcome: Ended::Cancelled });
+    world.record(Event::EffectEnded { id, of: None, outcome: Ended::Cancelled });
     world.run_once();
     assert_eq!(ended(&world).0, EndReason::Paused);
     resume_with(&mut world, &[]);
@@ -330,7 +335,7 @@ fn a_resume_may_bring_someone_to_ask_or_take_them_away() {
     world.record(Event::SessionResumed(by(Approval::Person)));
     let (id, _) = world.until_node("core", |effect| matches!(effect, Effect::Question { .. }));
     world.record(Event::PauseAsked);
-    world.record(Event::EffectEnded { id, outcome: Ended::Cancelled });
+    world.record(Event::EffectEnded { id, of: None, outcome: Ended::Cancelled });
     record_due(&mut world);
     world.record(Event::SessionResumed(by(Approval::Policy)));
     world.run_once();
@@ -373,7 +378,7 @@ fn what_waits_is_measured_again_after_a_degraded_end() {
     resume_with(&mut world, &["tests"]);
     world.until_node("core", publishes);
     let began = world.started_since(length);
-    assert!(began.contains(&r#"core: {"measure":"build"}"#.to_owned()), "{began:?}");
+    assert!(began.contains(&"core: measure build".to_owned()), "{began:?}");
     assert!(!began.contains(&"core: ask".to_owned()), "{began:?}");
 }
 

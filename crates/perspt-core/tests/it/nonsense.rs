@@ -35,10 +35,10 @@ impl Drift {
         self.state.apply(now, &event);
         self.log.push((now, event.clone()));
         match &event {
-            Event::EffectEnded { id, outcome } => {
+            Event::EffectEnded { id, outcome, .. } => {
                 self.ended(&before, *id, outcome);
                 let mut once = self.state.clone();
-                let again = Event::EffectEnded { id: *id, outcome: Babble(&mut self.dice).ended() };
+                let again = Event::EffectEnded { id: *id, of: None, outcome: Babble(&mut self.dice).ended() };
                 self.state.apply(now, &again);
                 self.log.push((now, again));
                 once.last_at = self.state.last_at;
@@ -78,7 +78,7 @@ impl Drift {
             },
             4 | 5 if !in_flight.is_empty() => {
                 let id = self.dice.pick(&in_flight);
-                Event::EffectEnded { id, outcome: Babble(&mut self.dice).ended() }
+                Event::EffectEnded { id, of: None, outcome: Babble(&mut self.dice).ended() }
             }
             6 => self.state.due(now).unwrap_or_else(|| Babble(&mut self.dice).event()),
             _ => Babble(&mut self.dice).event(),

@@ -381,6 +381,7 @@ fn ends() -> Vec<Ended> {
         Ended::LayoutRefused { violations: rejections, runs: runs() },
         Ended::Judged { judgement: Box::new(wide_judgement()) },
         Ended::Decided {
+            from: Some("x".repeat(200)),
             answer: Decision::Correct("w".repeat(1000)),
             by: Approval::Policy,
             grants: (0..GRANTS).map(wide_grant).collect(),
@@ -440,7 +441,7 @@ fn events() -> Vec<Event> {
     let starts =
         effects().into_iter().map(|effect| Event::EffectStarted { id: id(), key: key.clone(), effect });
     events.extend(starts);
-    events.extend(ends().into_iter().map(|outcome| Event::EffectEnded { id: id(), outcome }));
+    events.extend(ends().into_iter().map(|outcome| Event::EffectEnded { id: id(), of: None, outcome }));
     events
 }
 

@@ -364,7 +364,7 @@ fn a_plan_the_user_refuses_is_asked_about_again_after_a_resume() {
     let mut world = World::lucky();
     let (_, first) = world.until(|flight| matches!(flight.effect, Effect::Question { .. }));
     let by = perspt_core::event::Approval::Person;
-    world.ends_with(Ended::Decided { answer: Decision::No, by, grants: vec![] });
+    world.ends_with(Ended::Decided { answer: Decision::No, by, from: None, grants: vec![] });
     world.run();
     assert_eq!(ended(&world), (EndReason::Refused, Outcome::Refused));
     world.resume();
@@ -423,4 +423,37 @@ fn a_reused_reading_that_is_not_seen_again_is_replaced_and_looked_at_once() {
         let (_, flight) = world.running();
         assert!(!is_test(&flight), "it is not looked at a third time");
     }
+}
+
+/// A second plan replaces what has not begun and keeps what has.
+#[test]
+fn a_plan_that_is_adopted_after_another_keeps_the_nodes_that_have_begun() {
+    let mut world = World::lucky();
+    let rust = vec![root("", "rust")];
+    world.plans(&[(plan_node("core", &[]), rust.clone()), (plan_node("shell", &["core"]), rust.clone())]);
+    world.until_node("shell", |effect| matches!(effect, Effect::Ask { .. }));
+    let (core, shell) =
+        (world.state.nodes[&"core".into()].clone(), world.state.nodes[&"shell".into()].clone());
+    let mut state = world.state.clone();
+    state.planning.proposal = vec![
+        (plan_node("shell", &[]), rust.clone()),
+        (plan_node("glue", &["core"]), rust.clone()),
+        (plan_node("page", &[]), rust.clone()),
+    ];
+    let adopted = |revision| Event::PlanAdopted {
+        revision,
+        source: perspt_core::event::PlanSource::Architect,
+        nodes: 3,
+        plan: sha("second"),
+    };
+    state.apply(world.now, &adopted(2));
+    let order: Vec<&str> = state.order.iter().map(|id| id.as_str()).collect();
+    assert_eq!(order, ["core", "shell", "glue", "page"]);
+    assert_eq!((&state.nodes[&"core".into()], &state.nodes[&"shell".into()]), (&core, &shell));
+    // What has not begun makes room.
+    state.planning.proposal = vec![(plan_node("page", &["core"]), rust)];
+    state.apply(world.now, &adopted(3));
+    let order: Vec<&str> = state.order.iter().map(|id| id.as_str()).collect();
+    assert_eq!(order, ["core", "shell", "page"]);
+    assert_eq!(state.nodes[&"page".into()].spec.dependencies, ["core".into()]);
 }

@@ -15,7 +15,7 @@ use perspt_testkit::heavy;
 use serde_json::{Value, json};
 
 use crate::support::{
-    HOME, Images, WORKSPACE, change, entry, file, home_on, id, image, path, publication, sim,
+    HOME, Images, WORKSPACE, abort, change, entry, file, home_on, id, image, path, publication, sim,
 };
 
 /// What the session was told is done.
@@ -127,7 +127,7 @@ pub fn session(disk: Watched, told: &Told) -> Result<(), StoreError> {
     append(&mut writer, told, json!({"kind": "cites", "blob": cited}))?;
 
     let inbox = home.inbox(&id())?;
-    inbox.send(&json!({"abort": false}))?;
+    inbox.send(&abort("somebody"))?;
     told.lock().unwrap().sent = true;
     for (name, _) in inbox.take_all()?.messages {
         append(&mut writer, told, json!({"kind": "heard"}))?;

@@ -5,10 +5,9 @@ use std::sync::{Arc, Mutex};
 use perspt_store::{LogWriter, StoreError, WorkspaceLease};
 use perspt_testkit::disk::{Fault, SimDisk, Watched};
 use rustix::io::Errno;
-use serde_json::json;
 
 use crate::crash::{Acks, Told, check, session, start};
-use crate::support::{WORKSPACE, home_on, id, session_of, sim};
+use crate::support::{WORKSPACE, abort, home_on, id, session_of, sim};
 
 /// Runs a session over a failing disk, and then checks what is left as the next process finds it, and as it
 /// would after a crash.
@@ -77,7 +76,7 @@ fn a_read_only_home_can_be_read_and_every_write_says_so() {
     read_only(LogWriter::open(&home, &id(), &mut |_| {}).map(drop));
     read_only(LogWriter::create(&home, &"s-2".into()).map(drop));
     read_only(home.blobs(&id()).unwrap().put(b"new").map(drop));
-    read_only(home.inbox(&id()).unwrap().send(&json!(1)));
+    read_only(home.inbox(&id()).unwrap().send(&abort("x")));
     read_only(WorkspaceLease::try_acquire(&home, WORKSPACE.as_ref(), &id()).map(drop));
     let fresh = home_on(Watched::new(Arc::new(SimDisk::new()), &[Fault::ReadOnly]));
     read_only(LogWriter::create(&fresh, &id()).map(drop));

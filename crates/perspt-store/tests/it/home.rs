@@ -9,7 +9,7 @@ use perspt_core::ids::{Millis, SessionId};
 use perspt_store::{Home, LogWriter, RealDisk, StoreError, Traces, WorkspaceLease, publish};
 use serde_json::json;
 
-use crate::support::{Real, id, session_of};
+use crate::support::{Real, abort, id, session_of};
 
 #[test]
 fn looking_at_a_home_makes_nothing() {
@@ -28,7 +28,7 @@ fn everything_in_a_home_is_for_its_owner_alone() {
     let real = Real::new();
     let _writer = session_of(&real.home, 1);
     real.home.blobs(&id()).unwrap().put(b"text").unwrap();
-    real.home.inbox(&id()).unwrap().send(&json!(1)).unwrap();
+    real.home.inbox(&id()).unwrap().send(&abort("x")).unwrap();
     let _lease = WorkspaceLease::try_acquire(&real.home, &real.workspace(), &id()).unwrap();
     let mut open = vec![real.home.root().to_owned()];
     let mut seen = 0;

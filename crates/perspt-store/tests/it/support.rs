@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use perspt_core::hash::Sha;
 use perspt_core::ids::{EffectId, Millis, SessionId};
+use perspt_core::inbox::Message;
 use perspt_core::path::RelPath;
 use perspt_core::tree::{Change, Entry, EntryKind};
 use perspt_store::disk::Disk;
@@ -61,6 +62,11 @@ pub fn session_of(home: &Home, records: u64) -> LogWriter {
         writer.append(Millis(1000 + n), 1, &json!({"kind": "note", "n": n})).unwrap();
     }
     writer
+}
+
+/// An abort by somebody.
+pub fn abort(by: &str) -> Message {
+    Message::Abort { by: by.to_owned() }
 }
 
 pub fn path(text: &str) -> RelPath {

@@ -17,15 +17,16 @@ use std::time::Duration;
 use perspt_agent::AgentError;
 use perspt_agent::actor::{Actor, Parts};
 use perspt_agent::open::{self, Open};
-use perspt_agent::ports::{Asked, BoxFuture, Clock, Console, Unseen};
+use perspt_agent::ports::{BoxFuture, Clock, Console, Unseen};
 use perspt_agent::session::{Session, run};
 use perspt_core::event::{Decision, Event, SessionResumed, SessionStarted, Trouble};
 use perspt_core::ids::{Millis, SessionId};
+use perspt_core::question::Asked;
 use perspt_core::state::SessionState;
 use perspt_lang::plugin::{Machine, Plugin};
 use perspt_model::{Model, OpenAi, OpenAiConfig};
 use perspt_sandbox::Runner;
-use perspt_store::{Home, LogWriter, StoreError};
+use perspt_store::{Follower, Home, LogWriter, StoreError};
 
 use crate::clock::{TickClock, session_id};
 use crate::log::started;
@@ -121,7 +122,7 @@ impl Rig {
     /// Every event in the log.
     pub fn events(&self) -> Vec<(Millis, Event)> {
         let mut events = Vec::new();
-        open::read(&self.home, self.id(), &mut |record, event, _| {
+        Follower::read(&self.home, self.id(), &mut |record, event, _| {
             events.push((record.at, event.expect("an event of our schema").clone()));
         })
         .expect("a log that can be read");

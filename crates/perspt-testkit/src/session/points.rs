@@ -9,7 +9,7 @@ use std::task::Poll;
 use perspt_agent::AgentError;
 use perspt_agent::ports::{Act, Acted, BoxFuture, Journal};
 use perspt_core::effect::Effect;
-use perspt_core::event::{Event, Trouble};
+use perspt_core::event::{Decision, Event, Trouble};
 use perspt_core::ids::{EffectId, Millis, NodeId};
 use perspt_core::state::{SessionState, Wanted};
 use perspt_sandbox::Cancel;
@@ -117,6 +117,10 @@ impl Act for WatchedAct {
             self.watch.at(&Point::AfterAct(&wanted, &acted));
             acted
         })
+    }
+
+    fn answer(&self, id: EffectId, decision: Decision, by: String) {
+        self.inner.answer(id, decision, by);
     }
 
     fn recorded(&self, event: &Event, state: &SessionState) -> Result<Vec<Event>, AgentError> {

@@ -1,7 +1,7 @@
 //! Commands of an answer: what repeats a stage is skipped, anything else waits for the user's word, and what it does
 //! is held to the node's own files.
 
-use perspt_core::effect::{Effect, EffectStage};
+use perspt_core::effect::{Effect, EffectKind};
 use perspt_core::event::Ended;
 use perspt_core::outcome::Outcome;
 use serde_json::json;
@@ -160,7 +160,6 @@ fn a_command_that_waits_runs_over_what_the_user_did_meanwhile() {
     assert_eq!(world.resume_with(&["command:any"]).end.unwrap().outcome, Outcome::Success);
     assert_eq!(world.server.asks(), 2);
     assert_eq!(world.place.read("NOTES.md").unwrap(), "my own notes\n");
-    let measured =
-        world.outcomes().iter().filter(|(effect, _)| effect.stage() == EffectStage::LayOut).count();
+    let measured = world.outcomes().iter().filter(|(effect, _)| effect.kind() == EffectKind::LayOut).count();
     assert_eq!(measured, 2, "over the old head, and over what the user made of it");
 }

@@ -1,7 +1,7 @@
 //! What only the user can permit: a session that lacks it waits, and the grant publishes what is there.
 
 use perspt_core::consent::{ConsentKind, Declared, GrantedBy};
-use perspt_core::effect::{Effect, EffectStage};
+use perspt_core::effect::{Effect, EffectKind};
 use perspt_core::event::{Approval, Commit, Decision, Ended};
 use perspt_core::grade::Grade;
 use perspt_core::ids::NodeId;
@@ -62,8 +62,8 @@ pub fn commits(world: &World) -> Vec<Commit> {
 }
 
 /// The kinds of effects that ended after the first so many.
-fn effects_after(world: &World, known: usize) -> Vec<EffectStage> {
-    world.outcomes()[known..].iter().map(|(effect, _)| effect.stage()).collect()
+fn effects_after(world: &World, known: usize) -> Vec<EffectKind> {
+    world.outcomes()[known..].iter().map(|(effect, _)| effect.kind()).collect()
 }
 
 fn old_test_runs(world: &World) -> Vec<usize> {
@@ -93,7 +93,7 @@ fn a_declared_change_of_a_test_waits_and_the_grant_publishes_it_without_a_call_o
     let known = world.outcomes().len();
     let state = world.resume_with(&["tests"]);
     assert_eq!(state.end.unwrap().outcome, Outcome::Success);
-    assert_eq!(effects_after(&world, known), [EffectStage::Judge, EffectStage::Publish]);
+    assert_eq!(effects_after(&world, known), [EffectKind::Judge, EffectKind::Publish]);
     assert_eq!(world.server.asks(), 2);
     assert_eq!(world.place.read("lib/two.toy").unwrap(), "let two = 3\n");
     let commits = commits(&world);
@@ -134,7 +134,7 @@ fn a_resume_that_permits_too_little_waits_again_and_costs_one_judgement() {
         let state = world.resume_with(words);
         waits(&state);
         assert_eq!(missing(&state), [format!("tests:{SUBJECT}")]);
-        assert_eq!(effects_after(&world, known), [EffectStage::Judge]);
+        assert_eq!(effects_after(&world, known), [EffectKind::Judge]);
     }
     assert_eq!((world.place.picture(), world.server.asks()), (before, 2));
     assert_eq!(world.resume_with(&["tests:tests/two.toy"]).end.unwrap().outcome, Outcome::Success);
@@ -360,7 +360,7 @@ fn the_tests_as_they_were_are_not_run_where_more_fail_than_before() {
     let world = World::new(PROJECT, table);
     waits(&world.begin());
     let measured = |kind| {
-        let is_it = |effect: &Effect| effect.stage() == EffectStage::Measure(kind);
+        let is_it = |effect: &Effect| effect.kind() == EffectKind::Measure(kind);
         world.outcomes().iter().filter(|(effect, _)| is_it(effect)).count()
     };
     assert_eq!(
@@ -380,7 +380,7 @@ fn a_person_is_asked_and_a_yes_publishes() {
     world.rig.started.approval = Approval::Person;
     let state = world.begin();
     assert_eq!(state.end.unwrap().outcome, Outcome::Success);
-    let asked = world.outcomes().iter().filter(|(effect, _)| effect.stage() == EffectStage::Question).count();
+    let asked = world.outcomes().iter().filter(|(effect, _)| effect.kind() == EffectKind::Question).count();
     assert_eq!(asked, 2, "the plan and the test");
     assert_eq!(commits(&world)[0].consents[0].grant.by, GrantedBy::Answer);
 }
@@ -392,7 +392,7 @@ fn the_approval_of_a_plan_that_names_the_test_is_the_consent() {
     world.rig.started.approval = Approval::Person;
     world.rig.decision = Decision::Yes;
     assert_eq!(world.begin().end.unwrap().outcome, Outcome::Success);
-    let asked = world.outcomes().iter().filter(|(effect, _)| effect.stage() == EffectStage::Question).count();
+    let asked = world.outcomes().iter().filter(|(effect, _)| effect.kind() == EffectKind::Question).count();
     assert_eq!(asked, 1);
     assert_eq!(commits(&world)[0].consents[0].grant.by, GrantedBy::Plan);
 }

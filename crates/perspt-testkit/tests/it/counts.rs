@@ -139,7 +139,7 @@ fn processes(world: &World) -> Vec<(String, usize)> {
                 Effect::Measure { stage, .. } => format!("measure {}", stage.kind.as_str()),
                 Effect::Calibrate { stage, .. } => format!("calibrate {}", stage.kind.as_str()),
                 Effect::LayOut { .. } => "lay out".to_owned(),
-                other => format!("{:?}", other.stage()),
+                other => format!("{:?}", other.kind()),
             };
             Some((name, runs))
         })

@@ -12,6 +12,7 @@ mod example;
 mod faults;
 mod hopeless;
 mod plans;
+mod reader;
 mod stops;
 mod support;
 mod tools;

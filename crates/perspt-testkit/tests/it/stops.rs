@@ -8,6 +8,7 @@ use perspt_agent::ports::Interrupt;
 use perspt_core::budget::Limits;
 use perspt_core::effect::{Effect, Intent};
 use perspt_core::event::{Ended, Event, SessionResumed, Trouble};
+use perspt_core::inbox::Message;
 use perspt_core::outcome::{EndReason, Outcome};
 use perspt_testkit::home::processes_with;
 use perspt_testkit::server::{Gate, Point as At, Reply, Table};
@@ -135,7 +136,7 @@ fn an_abort_during_a_model_call_cuts_it_off_and_ends_the_session_for_good() {
         let (stops, arrivals) = (stops.clone(), arrivals.clone());
         std::thread::spawn(move || {
             arrivals.wait(1);
-            stops.ask(Interrupt::Abort { by: "the test".to_owned(), message: "00000001.json".to_owned() });
+            stops.ask(abort("00000001.json"));
         });
     });
     let state = world.begin();
@@ -163,7 +164,7 @@ fn an_abort_during_a_stage_leaves_no_process() {
             && running.key.node.is_some()
             && matches!(running.effect, Effect::Measure { .. })
         {
-            stops.ask(Interrupt::Abort { by: "the test".to_owned(), message: "1".to_owned() });
+            stops.ask(abort("1"));
         }
     });
     assert_eq!(world.begin().end.unwrap().reason, EndReason::Aborted);
@@ -202,7 +203,7 @@ fn a_publication_that_has_begun_is_finished_though_the_session_is_aborted() {
     let stops = world.rig.stops.clone();
     world.rig.watch = Arc::new(move |point: &Point<'_>| {
         if point.before_publish("one") {
-            stops.ask(Interrupt::Abort { by: "the test".to_owned(), message: "1".to_owned() });
+            stops.ask(abort("1"));
         }
     });
     let state = world.begin();
@@ -244,4 +245,9 @@ fn a_time_budget_may_run_out_at_any_moment_and_the_session_ends() {
         let end = world.begin().end.unwrap();
         assert!(matches!(end.reason, EndReason::Budget | EndReason::NodesClosed), "{limit}: {end:?}");
     }
+}
+
+/// An abort from another process, under this name in the inbox.
+fn abort(name: &str) -> Interrupt {
+    Interrupt::Message { message: Message::Abort { by: "the test".to_owned() }, name: name.to_owned() }
 }

@@ -168,7 +168,7 @@ impl World {
         for (_, event) in self.rig.events() {
             match event {
                 Event::EffectStarted { id, effect, .. } => drop(open.insert(id, effect)),
-                Event::EffectEnded { id, outcome } => outcomes.push((open.remove(&id).unwrap(), outcome)),
+                Event::EffectEnded { id, outcome, .. } => outcomes.push((open.remove(&id).unwrap(), outcome)),
                 _ => {}
             }
         }

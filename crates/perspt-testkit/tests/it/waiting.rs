@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use perspt_agent::ports::Interrupt;
-use perspt_core::effect::EffectStage;
+use perspt_core::effect::EffectKind;
 use perspt_core::event::Event;
 use perspt_core::ids::NodeId;
 use perspt_core::outcome::{EndReason, NodeEnd, Outcome};
@@ -44,12 +44,12 @@ fn generates(table: Table, node: &str, answer: String) -> Table {
 }
 
 /// How many effects of these kinds ended after the first so many.
-fn count_after(world: &World, known: usize, is_it: fn(EffectStage) -> bool) -> usize {
-    world.outcomes()[known..].iter().filter(|(effect, _)| is_it(effect.stage())).count()
+fn count_after(world: &World, known: usize, is_it: fn(EffectKind) -> bool) -> usize {
+    world.outcomes()[known..].iter().filter(|(effect, _)| is_it(effect.kind())).count()
 }
 
-fn measures(stage: EffectStage) -> bool {
-    matches!(stage, EffectStage::Measure(_))
+fn measures(stage: EffectKind) -> bool {
+    matches!(stage, EffectKind::Measure(_))
 }
 
 fn waiting_alone() -> World {
@@ -376,12 +376,12 @@ fn a_command_that_waits_is_not_asked_for_again_because_an_independent_node_lande
 
 /// The session is paused while the second node has an effect of this kind begun; the grant comes with the resume, so that
 /// the first node lands before the second goes on.
-fn paused_in_two(mut world: World, at: fn(EffectStage) -> bool) -> World {
+fn paused_in_two(mut world: World, at: fn(EffectKind) -> bool) -> World {
     let stops = world.rig.stops.clone();
     world.rig.watch = Arc::new(move |point: &Point<'_>| {
         if let Point::BeforeAppend(Event::EffectStarted { key, effect, .. }) = point
             && key.node == Some(NodeId::from("two"))
-            && at(effect.stage())
+            && at(effect.kind())
         {
             stops.ask(Interrupt::Signal);
         }
@@ -393,7 +393,7 @@ fn paused_in_two(mut world: World, at: fn(EffectStage) -> bool) -> World {
     world
 }
 
-fn goes_on_after(main: &str, at: fn(EffectStage) -> bool) {
+fn goes_on_after(main: &str, at: fn(EffectKind) -> bool) {
     let world = paused_in_two(sharing(main, Again::Two), at);
     let end = world.resume_with(&["tests"]).end.unwrap();
     assert_eq!(end.outcome, Outcome::Success, "{end:?}");
@@ -402,12 +402,12 @@ fn goes_on_after(main: &str, at: fn(EffectStage) -> bool) {
 
 #[test]
 fn a_pause_while_another_node_is_asked_for_and_then_the_grant_lose_nothing() {
-    goes_on_after(PROJECT[1].1, |stage| stage == EffectStage::Ask);
+    goes_on_after(PROJECT[1].1, |stage| stage == EffectKind::Ask);
 }
 
 #[test]
 fn a_pause_while_another_nodes_answer_is_read_and_then_the_grant_lose_nothing() {
-    goes_on_after(PROJECT[1].1, |stage| stage == EffectStage::Parse);
+    goes_on_after(PROJECT[1].1, |stage| stage == EffectKind::Parse);
 }
 
 /// The second answer is a whole file that was written over the tree before the first node landed.
@@ -415,17 +415,17 @@ fn a_pause_while_another_nodes_answer_is_read_and_then_the_grant_lose_nothing() 
 fn a_whole_file_that_was_answered_before_a_sibling_landed_does_not_undo_the_siblings_edit() {
     let whole = write("main.toy", "use lib/two\nuse lib/four\nlet answer = two * 21\n");
     let world = sharing_by(whole, PROJECT[1].1, Again::One);
-    let world = paused_in_two(world, |stage| stage == EffectStage::Parse);
+    let world = paused_in_two(world, |stage| stage == EffectKind::Parse);
     let _ = world.resume_with(&["tests"]);
     assert!(world.place.read("main.toy").unwrap().contains("two * 14"), "the first node's line is gone");
 }
 
 #[test]
 fn a_pause_while_another_node_is_measured_and_then_the_grant_lose_nothing() {
-    goes_on_after(PROJECT[1].1, |stage| stage == EffectStage::Measure(StageKind::Test));
+    goes_on_after(PROJECT[1].1, |stage| stage == EffectKind::Measure(StageKind::Test));
 }
 
 #[test]
 fn a_pause_while_another_node_is_measured_and_then_the_grant_lose_nothing_of_a_file_that_was_not_shown() {
-    goes_on_after(&long_main(), |stage| stage == EffectStage::Measure(StageKind::Test));
+    goes_on_after(&long_main(), |stage| stage == EffectKind::Measure(StageKind::Test));
 }

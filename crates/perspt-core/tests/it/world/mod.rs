@@ -199,7 +199,7 @@ impl World {
             }
             self.record(fact);
         }
-        self.record(Event::EffectEnded { id, outcome });
+        self.record(self.state.effect_ended(id, outcome));
     }
 
     /// What runs: what is measured of the tree before the plan that is asked for beside it.
@@ -249,7 +249,7 @@ impl World {
             // The journal of a publication is finished before anything else, or taken back.
             Some((id, flight)) if !self.dice.chance(300) => {
                 let outcome = self.publish_done(&flight);
-                self.record(Event::EffectEnded { id, outcome });
+                self.record(self.state.effect_ended(id, outcome));
             }
             Some(_) | None => self.now = self.now.plus(self.dice.below(100_000_000)),
         }
@@ -268,7 +268,7 @@ impl World {
             self.record(Event::BytesKept { path: RelPath::parse("src/lib.rs").unwrap(), place });
         }
         for id in self.state.in_flight.keys().copied().collect::<Vec<_>>() {
-            self.record(Event::EffectEnded { id, outcome: Ended::Lost });
+            self.record(self.state.effect_ended(id, Ended::Lost));
         }
         let limits = self.dice.chance(700).then(plenty);
         let model = self.dice.chance(200).then(|| "another model".to_owned());
@@ -303,14 +303,14 @@ impl World {
     /// Ends the effect that runs, starting it first where none does.
     pub fn ends_with(&mut self, outcome: Ended) -> InFlight {
         let (id, flight) = self.running();
-        self.record(Event::EffectEnded { id, outcome });
+        self.record(self.state.effect_ended(id, outcome));
         flight
     }
 
     /// Ends the effect that runs as one that is no longer wanted.
     pub fn ends_as_cancelled(&mut self) {
         let id = *self.in_flight().first().expect("nothing runs");
-        self.record(Event::EffectEnded { id, outcome: Ended::Cancelled });
+        self.record(self.state.effect_ended(id, Ended::Cancelled));
     }
 
     /// Lets everything succeed until an effect runs that fits.
@@ -336,8 +336,9 @@ impl World {
     /// The effects started since the log had this length, by name.
     pub fn started_since(&self, length: usize) -> Vec<String> {
         let name = |effect: &Effect| {
-            let stage = serde_json::to_value(effect.stage()).unwrap();
-            stage.as_str().map_or_else(|| stage.to_string(), str::to_owned)
+            let kind = serde_json::to_value(effect.kind()).unwrap();
+            let words = ["do", "stage"].iter().filter_map(|key| kind.get(*key)?.as_str());
+            words.collect::<Vec<_>>().join(" ")
         };
         self.log[length..]
             .iter()

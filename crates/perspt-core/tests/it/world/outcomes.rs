@@ -186,7 +186,7 @@ impl World {
                 }
             }
         };
-        Ended::Decided { answer, by, grants }
+        Ended::Decided { answer, by, from: None, grants }
     }
 
     /// Tests as they were: run on a tree of its own.

@@ -58,7 +58,7 @@ impl Watch {
         self.time(at, event, after);
         match event {
             Event::EffectStarted { id, key, effect } => self.start(before, *id, key, effect),
-            Event::EffectEnded { id, outcome } => self.end(*id, outcome),
+            Event::EffectEnded { id, outcome, .. } => self.end(*id, outcome),
             Event::AttemptJudged { node, tree, verdict, energy, .. } => {
                 let generation = before.nodes[node].generation;
                 let last = &self.judgements[node];
@@ -150,7 +150,7 @@ impl Watch {
         let beside = before.in_flight.values().filter(|flight| flight.effect.asks() == effect.asks());
         assert_eq!(beside.count(), 0, "only the plan may be asked for beside what is measured");
         assert!(before.in_flight.is_empty() || key.node.is_none(), "a node waits for the plan and the tree");
-        let kind = format!("{:?} {} {:?}", key.node, key.generation, effect.stage());
+        let kind = format!("{:?} {} {:?}", key.node, key.generation, effect.kind());
         let count = self.ordinals.entry(kind).or_default();
         assert_eq!(key.ordinal, *count);
         *count += 1;

@@ -4,14 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::time::Duration;
 
-use perspt_agent::open;
 use perspt_core::budget::Spend;
 use perspt_core::effect::{Effect, Intent};
 use perspt_core::event::{Ended, Event};
 use perspt_core::ids::{EffectId, TreeId};
 use perspt_core::outcome::Outcome;
 use perspt_core::state::SessionState;
-use perspt_store::{LogWriter, WorkspaceLease, publish, verify};
+use perspt_store::{Follower, LogWriter, WorkspaceLease, publish, verify};
 use perspt_testkit::home::{Picture, processes_with};
 use perspt_testkit::session::child::{self, Told};
 
@@ -129,7 +128,7 @@ fn log_is_right(lives: &Lives, reference: &Reference) -> Result<(), String> {
                 wrong.push(format!("{id} started twice"));
             }
         }
-        Event::EffectEnded { id, outcome } => {
+        Event::EffectEnded { id, outcome, .. } => {
             if !ended.insert(*id) {
                 wrong.push(format!("{id} ended twice"));
             }
@@ -152,7 +151,7 @@ fn log_is_right(lives: &Lives, reference: &Reference) -> Result<(), String> {
 
 fn read(lives: &Lives, each: &mut dyn FnMut(&Event)) -> SessionState {
     let home = lives.place.home();
-    open::read(&home, lives.session(), &mut |_, event, _| each(event.unwrap())).unwrap()
+    Follower::read(&home, lives.session(), &mut |_, event, _| each(event.unwrap())).unwrap()
 }
 
 impl Asks {
