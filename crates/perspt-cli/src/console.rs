@@ -3,8 +3,8 @@
 use std::io::BufRead;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use perspt_agent::actor::texts;
 use perspt_agent::ports::{Asked, BoxFuture, Console};
+use perspt_agent::question::texts;
 use perspt_core::consent::Need;
 use perspt_core::event::Decision;
 use perspt_core::inventory::Inventory;

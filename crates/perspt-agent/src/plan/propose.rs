@@ -7,10 +7,10 @@ use perspt_lang::plugin::{Files, Plugin};
 use perspt_policy::bounds::Bounds;
 
 use super::{Ground, Placed, PlanRead, fallback, place, read_plan, settle};
-use crate::actor::{Actor, Halt, bounded};
-use crate::files::ignore_files;
-use crate::parse::capture;
+use crate::actor::{Actor, Halt};
+use crate::parse::{bounded, capture};
 use crate::ports::Acted;
+use crate::tree::ignore_files;
 
 /// The most bytes of a line that says what was put right.
 const NOTE_BYTES: usize = 400;

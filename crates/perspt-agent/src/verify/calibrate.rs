@@ -13,8 +13,9 @@ use perspt_lang::plugin::{Expect, Plant, Selection};
 use perspt_sandbox::Cancel;
 
 use super::measure::Laid;
-use crate::actor::{Actor, Bench, Halt, brief};
-use crate::files::{Sources, TreeFiles};
+use crate::actor::{Actor, Halt};
+use crate::slot::{Bench, brief};
+use crate::tree::{Sources, TreeFiles};
 
 /// The finding that says that the tool was ended from outside. A plant does not do that.
 fn was_ended(reading: &Reading) -> Option<&Residual> {

@@ -18,8 +18,9 @@ use perspt_sandbox::Cancel;
 use perspt_sandbox::slot::{Drift, leads_back, link_texts};
 
 use super::masked::masked_reading;
-use crate::actor::{Actor, Bench, Halt, brief};
-use crate::files::{Sources, TreeFiles, exists};
+use crate::actor::{Actor, Halt};
+use crate::slot::{Bench, brief};
+use crate::tree::{Sources, TreeFiles, exists};
 use crate::verify::more::{Looks, Sides};
 use crate::verify::reuse;
 

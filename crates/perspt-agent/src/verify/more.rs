@@ -14,8 +14,9 @@ use perspt_lang::plugin::{Files, Pair, Seen};
 use perspt_lang::{data, shell};
 use perspt_sandbox::Cancel;
 
-use crate::actor::{Actor, Bench, Halt};
-use crate::files::{Sources, TreeFiles};
+use crate::actor::{Actor, Halt};
+use crate::slot::Bench;
+use crate::tree::{Sources, TreeFiles};
 
 /// The two trees that a look more compares, and where their bytes are.
 pub(super) struct Sides<'a> {

@@ -12,8 +12,9 @@ use perspt_lang::plugin::{Files, Plugin, Selection};
 use perspt_sandbox::Cancel;
 
 use crate::AgentError;
-use crate::actor::{Actor, Bench, Halt, shown};
-use crate::files::TreeFiles;
+use crate::actor::{Actor, Halt};
+use crate::slot::{Bench, shown};
+use crate::tree::TreeFiles;
 
 /// The most readings that are kept for a workspace.
 const MOST: usize = 32;

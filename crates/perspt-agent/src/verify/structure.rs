@@ -16,7 +16,7 @@ use perspt_core::tree::{Change, Tree};
 use perspt_lang::plugin::{Files, Pair, Plugin};
 
 use crate::actor::{Actor, Halt};
-use crate::files::TreeFiles;
+use crate::tree::TreeFiles;
 use crate::verify::more::parsed_data;
 
 const SENSOR: &str = "structure";

@@ -5,74 +5,27 @@ use std::collections::BTreeSet;
 use perspt_core::bundle::{Artifact, Bundle};
 use perspt_core::consent::Need;
 use perspt_core::effect::{Branch, TreeRef};
-use perspt_core::event::{Ended, ParseState, RetryClass, RootRef};
+use perspt_core::event::{Ended, ParseState, RetryClass};
 use perspt_core::ids::{BlobId, NodeId};
 use perspt_core::path::RelPath;
-use perspt_core::reading::{PluginName, StageKind};
-use perspt_core::stage::Root;
 use perspt_core::state::{Node, SessionState};
 use perspt_core::tree::{Change, Entry};
 use perspt_lang::plugin::{Files, Plugin};
 use perspt_policy::bounds::Bounds;
 
-use super::{Actor, Halt};
-use crate::apply::{Applied, WriteScope, apply, lost, put_back};
-use crate::files::{IGNORE_FILE, TreeFiles, ignore_files};
-use crate::parse::{ReadBundle, capture, read_bundle};
-use crate::verify::{Commands, masked_lines};
+use super::{ReadBundle, capture, read_bundle};
+use crate::actor::{Actor, Halt};
+use crate::apply::{Applied, Commands, WriteScope, apply, lost, put_back};
+use crate::tree::{IGNORE_FILE, Sources, TreeFiles, ignore_files};
+use crate::verify::masked_lines;
 
 /// Lines of a rejection that an event carries; the evidence holds all of them.
 const LINES: usize = 12;
 const LINE_CHARS: usize = 600;
 
 impl Actor {
-    /// The roots of a tree with their packages: as the plugins see them, or the empty root of a
-    /// greenfield language.
-    pub(crate) fn roots(&self, state: &SessionState, files: &dyn Files) -> Vec<Root> {
-        let found = state.found.iter().flat_map(|found| &found.roots);
-        let known: Vec<RootRef> = found.chain(&state.planned_roots).cloned().collect();
-        // Tests that a macro or a configuration makes are seen by whoever runs them, not by whoever reads.
-        let ran = |root: &RootRef| {
-            let runs = state.baseline_of(&root.stage(StageKind::Test));
-            runs.iter().filter_map(|reading| reading.tests).any(|tests| tests.collected() > 0)
-        };
-        let seen: Vec<Root> = self.parts.plugins.iter().flat_map(|plugin| plugin.roots(files)).collect();
-        known
-            .iter()
-            .map(|root| {
-                seen.iter()
-                    .find(|seen| seen.dir == root.dir && seen.plugin == root.plugin)
-                    .cloned()
-                    .unwrap_or(Root {
-                        dir: root.dir.clone(),
-                        plugin: root.plugin.clone(),
-                        packages: vec![root.dir.clone()],
-                        has_tests: false,
-                    })
-            })
-            .zip(&known)
-            .map(|(root, known)| Root { has_tests: root.has_tests || ran(known), ..root })
-            .collect()
-    }
-
-    /// One root, with its packages as they are in this tree.
-    pub(crate) fn root(&self, dir: &RelPath, plugin: &PluginName, files: &dyn Files) -> Root {
-        let of_plugin = self.plugin(plugin).map(|plugin| plugin.roots(files)).unwrap_or_default();
-        of_plugin.into_iter().find(|root| root.dir == *dir).unwrap_or_else(|| Root {
-            dir: dir.clone(),
-            plugin: plugin.clone(),
-            packages: vec![dir.clone()],
-            has_tests: false,
-        })
-    }
-
-    /// A plugin by name.
-    pub(crate) fn plugin(&self, name: &PluginName) -> Option<&'static dyn Plugin> {
-        self.parts.plugins.iter().copied().find(|plugin| plugin.name() == name.0)
-    }
-
     /// Reads an answer as a bundle for a node, over the branch it is to be laid on.
-    pub(super) fn parse_bundle(
+    pub(crate) fn parse_bundle(
         &self,
         state: &SessionState,
         node: Option<&NodeId>,
@@ -255,12 +208,7 @@ impl Actor {
     }
 
     /// Keeps what a file was before a change.
-    pub(crate) fn keep_before(
-        &self,
-        sources: &crate::files::Sources,
-        path: &RelPath,
-        entry: &Entry,
-    ) -> Result<(), Halt> {
+    pub(crate) fn keep_before(&self, sources: &Sources, path: &RelPath, entry: &Entry) -> Result<(), Halt> {
         let bytes = sources.bytes(path, entry).ok_or(Halt::BaseMoved)?;
         self.parts.blobs.put(&bytes)?;
         Ok(())

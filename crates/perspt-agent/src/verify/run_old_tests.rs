@@ -11,7 +11,7 @@ use perspt_sandbox::Cancel;
 
 use super::measure::Laid;
 use crate::actor::{Actor, Halt};
-use crate::files::{Sources, TreeFiles};
+use crate::tree::{Sources, TreeFiles};
 
 /// How often something more of the old tests may give way to the new ones so that the rest can be built.
 const ROUNDS: usize = 4;

@@ -10,10 +10,11 @@ use perspt_core::state::SessionState;
 use perspt_core::tree::{Change, Entry, EntryKind, Tree};
 use perspt_sandbox::Cancel;
 
-use super::masked_lines;
-use crate::actor::{Actor, Bench, Halt, LISTED};
-use crate::apply::merge::merge;
-use crate::files::TreeFiles;
+use super::merge::merge;
+use crate::actor::{Actor, Halt};
+use crate::slot::Bench;
+use crate::tree::{LISTED, TreeFiles};
+use crate::verify::masked_lines;
 
 impl Actor {
     pub(crate) async fn lay_out(

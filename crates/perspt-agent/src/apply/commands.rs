@@ -14,10 +14,11 @@ use perspt_lang::plugin::{AddPackages, CommandKind, Fetch, Files};
 use perspt_policy::argv::parse_argv;
 use perspt_sandbox::Cancel;
 
-use crate::actor::{Actor, Bench, Halt};
-use crate::apply::{Touch, WriteScope};
+use super::{Touch, WriteScope};
+use crate::actor::{Actor, Halt};
 use crate::explore::with_instead;
-use crate::files::TreeFiles;
+use crate::slot::Bench;
+use crate::tree::TreeFiles;
 
 /// What becomes of an answer's commands.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -85,7 +85,7 @@ fn told_with(error: &AgentError, reason: &io::Error) -> String {
 }
 
 /// What is to be told where the workspace is not where it was.
-pub(super) fn workspace_gone(workspace: &Path) -> Option<Trouble> {
+pub(crate) fn workspace_gone(workspace: &Path) -> Option<Trouble> {
     let gone = match workspace.metadata() {
         Ok(metadata) => !metadata.is_dir(),
         Err(error) => matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory),

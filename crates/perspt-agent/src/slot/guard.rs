@@ -16,8 +16,8 @@ use perspt_sandbox::slot::{Contents, Drift, Slot, SlotError, StatCache, WalkLimi
 use perspt_sandbox::{Access, Bind, Bounds, Cancel, CommandSpec, Confinement, End, Level, Network, Runner};
 use tokio::sync::MutexGuard;
 
-use super::{Actor, Halt};
 use crate::AgentError;
+use crate::actor::{Actor, Halt};
 
 /// How long a helper that is about to end may still hold the slot.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -10,14 +10,14 @@ use perspt_core::reading::Reading;
 use perspt_core::state::SessionState;
 use perspt_sandbox::Cancel;
 
-use super::{Actor, Halt};
+use crate::actor::{Actor, Halt};
 use crate::ports::Asked;
 
 /// The most grants that one answer is recorded with; beyond that they are given by file.
 const GRANTS: usize = 60;
 
 impl Actor {
-    pub(super) async fn question(
+    pub(crate) async fn question(
         &self,
         state: &SessionState,
         node: Option<&NodeId>,

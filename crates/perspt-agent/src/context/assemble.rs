@@ -9,13 +9,13 @@ use perspt_core::state::{Node, SessionState};
 use perspt_lang::plugin::{Files, Plugin};
 use perspt_model::estimate_tokens;
 
-use super::{Actor, Halt};
-use crate::context::{Bounds, Package, Request, assemble};
+use super::{Bounds, Package, Request, assemble};
+use crate::actor::{Actor, Halt};
 use crate::prompt::{Evidence, ProjectEvidence, RetryEvidence, compile};
 use crate::verify::{masked_finding, masked_lines};
 
 impl Actor {
-    pub(super) fn assemble(
+    pub(crate) fn assemble(
         &self,
         state: &SessionState,
         node: Option<&NodeId>,

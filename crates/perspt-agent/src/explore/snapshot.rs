@@ -14,7 +14,7 @@ use toml_edit::DocumentMut;
 
 use crate::AgentError;
 use crate::actor::{Actor, Halt};
-use crate::files::TreeFiles;
+use crate::tree::TreeFiles;
 
 /// The most language roots a workspace may have.
 const ROOTS: usize = 50;

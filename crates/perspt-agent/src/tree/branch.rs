@@ -12,9 +12,9 @@ use perspt_store::Blobs;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::Actor;
+use super::{Sources, TreeFiles};
 use crate::AgentError;
-use crate::files::{Sources, TreeFiles};
+use crate::actor::Actor;
 
 /// Paths listed in a `BaseMoved` outcome; more are counted.
 pub(crate) const LISTED: usize = 40;

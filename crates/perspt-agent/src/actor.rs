@@ -1,12 +1,4 @@
-//! Carrying effects out: one function a stage, in the stage's own folder. This file only says which.
-
-mod ask;
-mod assemble;
-mod bench;
-mod question;
-mod read;
-mod trees;
-mod trouble;
+//! Carrying effects out. This file only says which room carries which effect out.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -25,16 +17,10 @@ use perspt_store::{Blobs, Home, WorkspaceLease, publish};
 
 use crate::AgentError;
 use crate::commit::bytes_kept;
-use crate::files::Lost;
 use crate::ports::{Act, Acted, BoxFuture, Console};
+use crate::tree::Lost;
+use crate::trouble::{trouble, workspace_gone};
 use crate::verify::Exhibits;
-use trouble::workspace_gone;
-
-pub(crate) use bench::{Bench, Floor, brief, shown};
-pub use question::texts;
-pub(crate) use read::bounded;
-pub(crate) use trees::LISTED;
-pub use trouble::{too_many_files, trouble};
 
 /// Makes the model a session asks; called when the first request is wanted.
 pub type ModelMaker = Box<dyn Fn(&SessionStarted) -> Result<Arc<dyn Model>, Trouble> + Send + Sync>;
@@ -72,10 +58,10 @@ pub struct Parts {
 /// Carries effects out for one session.
 pub struct Actor {
     pub(crate) parts: Parts,
-    model: Mutex<Option<Arc<dyn Model>>>,
-    slot: tokio::sync::Mutex<Option<Slot>>,
-    stats: Mutex<Option<StatCache>>,
-    namespaces: tokio::sync::OnceCell<bool>,
+    pub(crate) model: Mutex<Option<Arc<dyn Model>>>,
+    pub(crate) slot: tokio::sync::Mutex<Option<Slot>>,
+    pub(crate) stats: Mutex<Option<StatCache>>,
+    pub(crate) namespaces: tokio::sync::OnceCell<bool>,
 }
 
 /// Why an effect gave no outcome of its own.

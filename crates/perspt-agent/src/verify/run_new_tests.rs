@@ -14,9 +14,9 @@ use perspt_lang::plugin::{Concessions, Pair};
 use perspt_sandbox::Cancel;
 
 use super::measure::Laid;
-use super::old_tests::put_back;
+use super::run_old_tests::put_back;
 use crate::actor::{Actor, Halt};
-use crate::files::TreeFiles;
+use crate::tree::TreeFiles;
 
 impl Actor {
     /// Runs the tests that the candidate adds over the code of its base.

@@ -9,8 +9,8 @@ use perspt_core::state::SessionState;
 use perspt_model::{Limits, ModelError, Prompt, Tag, estimate_tokens};
 use perspt_sandbox::Cancel;
 
-use super::{Actor, Halt};
 use crate::AgentError;
+use crate::actor::{Actor, Halt};
 use crate::parse::capture;
 use crate::prompt::Compiled;
 
@@ -18,7 +18,7 @@ use crate::prompt::Compiled;
 const ANSWER_CAP: usize = 8 * 1024 * 1024;
 
 impl Actor {
-    pub(super) async fn ask(
+    pub(crate) async fn ask(
         &self,
         state: &SessionState,
         prompt: BlobId,

@@ -1,0 +1,5 @@
+//! The slot while one effect uses it: a tree is laid out there, and commands are run on it.
+
+mod guard;
+
+pub(crate) use guard::{Bench, Floor, brief, shown};
