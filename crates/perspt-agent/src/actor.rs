@@ -18,9 +18,9 @@ use perspt_store::{Blobs, Home, WorkspaceLease, publish};
 use crate::AgentError;
 use crate::commit::bytes_kept;
 use crate::ports::{Act, Acted, BoxFuture, Console};
-use crate::tree::Lost;
+use crate::tree::MissingBytes;
 use crate::trouble::{trouble, workspace_gone};
-use crate::verify::Exhibits;
+use crate::verify::JudgementInputs;
 
 /// Makes the model a session asks; called when the first request is wanted.
 pub type ModelMaker = Box<dyn Fn(&SessionStarted) -> Result<Arc<dyn Model>, Trouble> + Send + Sync>;
@@ -65,7 +65,7 @@ pub struct Actor {
 }
 
 /// Why an effect gave no outcome of its own.
-pub(crate) enum Halt {
+pub(crate) enum EffectError {
     /// It was cancelled.
     Cancelled,
     /// What it works on is no longer there: the user changed the tree.
@@ -74,20 +74,20 @@ pub(crate) enum Halt {
     Broke(AgentError),
 }
 
-impl From<Lost> for Halt {
-    fn from(Lost: Lost) -> Halt {
-        Halt::BaseMoved
+impl From<MissingBytes> for EffectError {
+    fn from(MissingBytes: MissingBytes) -> EffectError {
+        EffectError::BaseMoved
     }
 }
 
-impl<E: Into<AgentError>> From<E> for Halt {
-    fn from(error: E) -> Halt {
+impl<E: Into<AgentError>> From<E> for EffectError {
+    fn from(error: E) -> EffectError {
         match error.into() {
             // A path that is in another's way passed the answer's own bounds: the user put it there.
             AgentError::Slot(
                 SlotError::BaseGone { .. } | SlotError::BadTarget { why: BadTarget::BelowFile, .. },
-            ) => Halt::BaseMoved,
-            other => Halt::Broke(other),
+            ) => EffectError::BaseMoved,
+            other => EffectError::Broke(other),
         }
     }
 }
@@ -110,7 +110,7 @@ impl Actor {
         wanted: &Wanted,
         state: &SessionState,
         cancel: &Cancel,
-    ) -> Result<Acted, Halt> {
+    ) -> Result<Acted, EffectError> {
         let node = wanted.key.node.as_ref();
         match &wanted.effect {
             Effect::Snapshot => self.snapshot(state).await.map(Acted::from),
@@ -130,8 +130,8 @@ impl Actor {
                 self.run_new_tests(state, node, branch, stage, cancel).await.map(Acted::from)
             }
             Effect::Judge { branch, readings, before, old_tests, required, .. } => {
-                let exhibits = Exhibits { branch, readings, before, old_tests, required };
-                self.judge(state, node, &exhibits).map(Acted::from)
+                let inputs = JudgementInputs { branch, readings, before, old_tests, required };
+                self.judge(state, node, &inputs).map(Acted::from)
             }
             Effect::Calibrate { branch, stage, reading } => {
                 self.calibrate(state, branch, stage, *reading, cancel).await.map(Acted::from)
@@ -152,20 +152,20 @@ impl Actor {
                 self.question(state, node, question, cancel).await.map(Acted::from)
             }
             Effect::Publish { branch, readings, before, old_tests, required } => {
-                let exhibits = Exhibits { branch, readings, before, old_tests, required };
-                self.publish(id, state, node, &exhibits)
+                let inputs = JudgementInputs { branch, readings, before, old_tests, required };
+                self.publish(id, state, node, &inputs)
             }
         }
     }
 
-    fn outcome_of(&self, halt: Halt, state: &SessionState) -> Ended {
+    fn outcome_of(&self, halt: EffectError, state: &SessionState) -> Ended {
         match halt {
-            Halt::Cancelled => Ended::Cancelled,
-            Halt::BaseMoved => match self.moved_head(state) {
+            EffectError::Cancelled => Ended::Cancelled,
+            EffectError::BaseMoved => match self.moved_head(state) {
                 Ok(outcome) => outcome,
                 Err(error) => self.broke(&error),
             },
-            Halt::Broke(error) => self.broke(&error),
+            EffectError::Broke(error) => self.broke(&error),
         }
     }
 

@@ -10,7 +10,7 @@ use perspt_core::reading::Reading;
 use perspt_core::state::SessionState;
 use perspt_sandbox::Cancel;
 
-use crate::actor::{Actor, Halt};
+use crate::actor::{Actor, EffectError};
 use crate::ports::Asked;
 
 /// The most grants that one answer is recorded with; beyond that they are given by file.
@@ -23,14 +23,15 @@ impl Actor {
         node: Option<&NodeId>,
         question: &Question,
         cancel: &Cancel,
-    ) -> Result<Ended, Halt> {
+    ) -> Result<Ended, EffectError> {
         let by = state.meta.as_ref().map_or(Approval::Person, |meta| meta.approval);
         let asked = match question {
             Question::Plan { .. } => Asked::Plan,
             Question::Consents { needs, judgement, texts, .. } => {
                 let whole: Option<Judgement> =
-                    judgement.map(|blob| self.kept("a judgement", blob)).transpose()?;
-                let reading: Option<Reading> = texts.map(|blob| self.kept("a reading", blob)).transpose()?;
+                    judgement.map(|blob| self.load_blob("a judgement", blob)).transpose()?;
+                let reading: Option<Reading> =
+                    texts.map(|blob| self.load_blob("a reading", blob)).transpose()?;
                 let missing = |whole: Judgement| {
                     state.consents.missing(&whole.needs).into_iter().cloned().collect::<Vec<Need>>()
                 };
@@ -45,7 +46,7 @@ impl Actor {
             Approval::Policy => Decision::Yes,
             Approval::Person => tokio::select! {
                 answer = self.parts.console.ask(&asked, state) => answer,
-                () = cancel.cancelled() => return Err(Halt::Cancelled),
+                () = cancel.cancelled() => return Err(EffectError::Cancelled),
             },
         };
         let grants = match (&answer, &asked, by) {

@@ -14,10 +14,10 @@ use perspt_lang::plugin::{AddPackages, CommandKind, Fetch, Files};
 use perspt_policy::argv::parse_argv;
 use perspt_sandbox::Cancel;
 
-use super::{Touch, WriteScope};
-use crate::actor::{Actor, Halt};
-use crate::explore::with_instead;
-use crate::slot::Bench;
+use super::{FileAction, WriteScope};
+use crate::actor::{Actor, EffectError};
+use crate::explore::with_replaced;
+use crate::slot::SlotGuard;
 use crate::tree::TreeFiles;
 
 /// What becomes of an answer's commands.
@@ -142,10 +142,10 @@ impl Actor {
         state: &SessionState,
         node: &Node,
         commands: &[String],
-        bench: &mut Bench<'_>,
+        slot: &mut SlotGuard<'_>,
         tree: &mut Tree,
         cancel: &Cancel,
-    ) -> Result<Vec<String>, Halt> {
+    ) -> Result<Vec<String>, EffectError> {
         let timeout = Duration::from_millis(state.settings().stage_timeout_ms);
         let mut faults = Vec::new();
         for command in commands {
@@ -158,9 +158,9 @@ impl Actor {
                 CommandKind::Repeats | CommandKind::Other => (plain_step(node, argv), BTreeMap::new(), false),
             };
             let hidden: Vec<RelPath> = instead.keys().cloned().collect();
-            let (laid, sources) = with_instead(tree, self.sources(), instead);
-            bench.lay(&laid, &sources)?;
-            let output = bench.run("command", &step, timeout, cancel).await?;
+            let (laid, sources) = with_replaced(tree, self.sources(), instead);
+            slot.lay(&laid, &sources)?;
+            let output = slot.run("command", &step, timeout, cancel).await?;
             if !output.end.is_success() && !added {
                 // What it was to make is looked for as anything else is. Its process is in the record.
                 continue;
@@ -169,7 +169,7 @@ impl Actor {
                 faults.push(failed(command, &output.end, &output.stderr));
                 break;
             }
-            faults.extend(self.take_changes(state, node, bench, (&laid, &hidden), tree)?);
+            faults.extend(self.take_changes(state, node, slot, (&laid, &hidden), tree)?);
         }
         Ok(faults)
     }
@@ -179,24 +179,24 @@ impl Actor {
         &self,
         state: &SessionState,
         node: &Node,
-        bench: &mut Bench<'_>,
+        slot: &mut SlotGuard<'_>,
         (laid, hidden): (&Tree, &[RelPath]),
         tree: &mut Tree,
-    ) -> Result<Vec<String>, Halt> {
+    ) -> Result<Vec<String>, EffectError> {
         let before = tree.clone();
         let plugins = node.roots.iter().filter_map(|root| self.plugin(&root.plugin));
         let plugins: Vec<&dyn perspt_lang::Plugin> =
             plugins.map(|plugin| plugin as &dyn perspt_lang::Plugin).collect();
         let scope = WriteScope::new(state, node, &before, plugins);
         let mut faults = Vec::new();
-        for (path, now) in bench.changes(laid)? {
+        for (path, now) in slot.changes(laid)? {
             let lock = self.parts.plugins.iter().any(|plugin| plugin.is_lockfile(&path));
-            let touch = if now.is_some() { Touch::Write } else { Touch::Remove };
+            let action = if now.is_some() { FileAction::Write } else { FileAction::Remove };
             if hidden.contains(&path) || (lock && !before.entries.contains_key(&path)) {
                 continue;
             }
             if let Err(refusal) = scope
-                .check(&path, touch)
+                .check(&path, action)
                 .map(drop)
                 .or_else(|refusal| if lock { Ok(()) } else { Err(refusal) })
             {
@@ -208,7 +208,7 @@ impl Actor {
             match now {
                 Some((kind, bytes)) => {
                     if let Some(old) = before.entries.get(&path) {
-                        self.keep_before(&self.sources(), &path, old)?;
+                        self.store_original(&self.sources(), &path, old)?;
                     }
                     let id = self.parts.blobs.put(&bytes)?;
                     tree.entries.insert(path, Entry { kind, hash: id.0, size: bytes.len() as u64 });
@@ -226,10 +226,10 @@ impl Actor {
         &self,
         state: &SessionState,
         node: &Node,
-        bench: &mut Bench<'_>,
+        slot: &mut SlotGuard<'_>,
         (base, tree): (&Tree, &Tree),
         cancel: &Cancel,
-    ) -> Result<(), Halt> {
+    ) -> Result<(), EffectError> {
         let timeout = Duration::from_millis(state.settings().stage_timeout_ms);
         let old = TreeFiles::new(base.clone(), self.sources());
         let new = TreeFiles::new(tree.clone(), self.sources());
@@ -240,11 +240,11 @@ impl Actor {
             }
             let root = self.root(&root.dir, &root.plugin, &new);
             let Some(Fetch { step, instead }) = plugin.fetch(&root, &new) else { continue };
-            let (laid, sources) = with_instead(tree, self.sources(), instead);
-            bench.lay(&laid, &sources)?;
+            let (laid, sources) = with_replaced(tree, self.sources(), instead);
+            slot.lay(&laid, &sources)?;
             // What could not be fetched shows in the build, with the compiler's own words.
-            bench.run("fetch", &step, timeout, cancel).await?;
-            bench.recheck()?;
+            slot.run("fetch", &step, timeout, cancel).await?;
+            slot.recheck()?;
         }
         Ok(())
     }

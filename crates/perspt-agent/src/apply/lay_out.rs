@@ -11,8 +11,8 @@ use perspt_core::tree::{Change, Entry, EntryKind, Tree};
 use perspt_sandbox::Cancel;
 
 use super::merge::merge;
-use crate::actor::{Actor, Halt};
-use crate::slot::Bench;
+use crate::actor::{Actor, EffectError};
+use crate::slot::SlotGuard;
 use crate::tree::{LISTED, TreeFiles};
 use crate::verify::masked_lines;
 
@@ -24,26 +24,26 @@ impl Actor {
         base: TreeRef,
         (changes, commands): (BlobId, &[String]),
         cancel: &Cancel,
-    ) -> Result<Ended, Halt> {
-        let base_tree = self.tree_of(base)?;
-        let changes: Vec<Change> = self.kept("a branch's changes", changes)?;
+    ) -> Result<Ended, EffectError> {
+        let base_tree = self.load_tree(base)?;
+        let changes: Vec<Change> = self.load_blob("a branch's changes", changes)?;
         let changes = match self.rebased(changes, &base_tree)? {
             Ok(changes) => changes,
             Err(files) => return Ok(Ended::Overtaken { files }),
         };
         let mut tree = base_tree.with(&changes);
-        let mut bench = self.bench().await?;
+        let mut slot = self.slot().await?;
         let node = node.and_then(|id| state.nodes.get(id));
         if let Some(node) = node {
-            let faults = self.run_commands(state, node, commands, &mut bench, &mut tree, cancel).await?;
+            let faults = self.run_commands(state, node, commands, &mut slot, &mut tree, cancel).await?;
             if !faults.is_empty() {
-                let runs = std::mem::take(&mut bench.runs);
+                let runs = std::mem::take(&mut slot.runs);
                 let violations = masked_lines(&self.parts.masks, &faults);
                 return Ok(Ended::LayoutRefused { violations, runs });
             }
-            self.fetch_new(state, node, &mut bench, (&base_tree, &tree), cancel).await?;
+            self.fetch_new(state, node, &mut slot, (&base_tree, &tree), cancel).await?;
         }
-        bench.lay(&tree, &self.sources())?;
+        slot.lay(&tree, &self.sources())?;
         let files = TreeFiles::new(tree.clone(), self.sources());
         for root in node.iter().flat_map(|node| &node.roots) {
             let root = self.root(&root.dir, &root.plugin, &files);
@@ -51,13 +51,13 @@ impl Actor {
             let Some(step) = step else { continue };
             let timeout = Duration::from_millis(state.settings().stage_timeout_ms);
             // A lock file that cannot be settled shows as the build stage's own error.
-            bench.run("prepare", &step, timeout, cancel).await?;
-            self.take_lockfiles(&mut bench, &base_tree, &mut tree)?;
+            slot.run("prepare", &step, timeout, cancel).await?;
+            self.take_lockfiles(&mut slot, &base_tree, &mut tree)?;
         }
         let changes = base_tree.changes_to(&tree);
-        let branch = Branch { base, changes: Some(self.keep(&changes)?), tree: tree.id() };
+        let branch = Branch { base, changes: Some(self.store_blob(&changes)?), tree: tree.id() };
         let diff = diff_note(&changes);
-        let runs = std::mem::take(&mut bench.runs);
+        let runs = std::mem::take(&mut slot.runs);
         Ok(Ended::LaidOut {
             tree: branch.tree,
             changes: branch.changes.unwrap_or(BlobId::of(b"")),
@@ -69,7 +69,11 @@ impl Actor {
     /// Changes that were made over an older tree, for this one; or the files that are no longer what the changes were
     /// made from. Changes of one text that lie apart are put together. A lock file stays as the tree has it: it is settled
     /// again.
-    fn rebased(&self, changes: Vec<Change>, base: &Tree) -> Result<Result<Vec<Change>, Vec<RelPath>>, Halt> {
+    fn rebased(
+        &self,
+        changes: Vec<Change>,
+        base: &Tree,
+    ) -> Result<Result<Vec<Change>, Vec<RelPath>>, EffectError> {
         let is_lock = |path: &RelPath| self.parts.plugins.iter().any(|plugin| plugin.is_lockfile(path));
         let moved = |change: &Change| {
             let now = base.entries.get(&change.path).map(Entry::identity);
@@ -90,7 +94,7 @@ impl Actor {
     }
 
     /// A change put together with what somebody else did to the same file; `None` where that cannot be done.
-    fn merged(&self, change: &Change, base: &Tree) -> Result<Option<Change>, Halt> {
+    fn merged(&self, change: &Change, base: &Tree) -> Result<Option<Change>, EffectError> {
         let (Some(before), Some(after), Some(now)) =
             (change.before, change.after, base.entries.get(&change.path).copied())
         else {
@@ -107,25 +111,30 @@ impl Actor {
             return Ok(None);
         };
         let Some(merged) = merge(&old, &ours, &theirs) else { return Ok(None) };
-        self.keep_before(&sources, &change.path, &now)?;
+        self.store_original(&sources, &change.path, &now)?;
         let id = self.parts.blobs.put(merged.as_bytes())?;
         let entry = Entry { kind: now.kind, hash: id.0, size: merged.len() as u64 };
         Ok(Some(Change { path: change.path.clone(), before: Some(now), after: Some(entry) }))
     }
 
     /// Lock files the tree already has and the tool rewrote belong to the candidate; others stay behind.
-    fn take_lockfiles(&self, bench: &mut Bench<'_>, base: &Tree, tree: &mut Tree) -> Result<(), Halt> {
-        let drift = bench.recheck()?;
+    fn take_lockfiles(
+        &self,
+        slot: &mut SlotGuard<'_>,
+        base: &Tree,
+        tree: &mut Tree,
+    ) -> Result<(), EffectError> {
+        let drift = slot.recheck()?;
         for path in drift.changed {
             let is_lock = self.parts.plugins.iter().any(|plugin| plugin.is_lockfile(&path));
-            let Some(bytes) = bench.read_in_tree(&path).filter(|_| is_lock) else { continue };
+            let Some(bytes) = slot.read_in_tree(&path).filter(|_| is_lock) else { continue };
             if let Some(before) = base.entries.get(&path) {
-                self.keep_before(&self.sources(), &path, before)?;
+                self.store_original(&self.sources(), &path, before)?;
             }
             let id = self.parts.blobs.put(&bytes)?;
             tree.entries.insert(path, Entry { kind: EntryKind::File, hash: id.0, size: bytes.len() as u64 });
         }
-        bench.lay(tree, &self.sources())?;
+        slot.lay(tree, &self.sources())?;
         Ok(())
     }
 }

@@ -10,5 +10,5 @@ mod secrets;
 
 pub(crate) use commands::Commands;
 pub use operations::{Applied, apply};
-pub use scope::{Touch, WriteScope};
-pub use secrets::{lost, put_back};
+pub use scope::{FileAction, WriteScope};
+pub use secrets::{removed_secrets, restore_secrets};

@@ -10,7 +10,7 @@ use perspt_core::tree::{Entry, EntryKind};
 use perspt_lang::plugin::Files;
 use perspt_policy::bounds::Bounds;
 
-use super::scope::{Touch, WriteScope};
+use super::scope::{FileAction, WriteScope};
 
 /// The largest file a tree may get by an answer.
 const FILE_CAP: usize = 5 * 1024 * 1024;
@@ -59,7 +59,7 @@ impl Working<'_> {
     fn one(&mut self, artifact: &Artifact) -> Result<(), String> {
         match artifact {
             Artifact::Write { path, content } => {
-                let path = self.allowed(path, Touch::Write)?;
+                let path = self.allowed(path, FileAction::Write)?;
                 if self.kind(&path).is_some() {
                     // What nobody could see must not be lost.
                     self.current(&path)?;
@@ -69,26 +69,26 @@ impl Working<'_> {
                 self.put(path, kind, content)
             }
             Artifact::Edit { path, find, replace } => {
-                let path = self.allowed(path, Touch::Write)?;
+                let path = self.allowed(path, FileAction::Write)?;
                 let (kind, text) = self.current(&path)?;
                 let edited = edit(&path, &text, find, replace)?;
                 self.put(path, kind, edited)
             }
             Artifact::Diff { path, patch } => {
-                let path = self.allowed(path, Touch::Write)?;
+                let path = self.allowed(path, FileAction::Write)?;
                 let (kind, text) = self.current(&path)?;
                 let patched = patch_text(&path, &text, patch)?;
                 self.put(path, kind, patched)
             }
             Artifact::Delete { path } => {
-                let path = self.allowed(path, Touch::Remove)?;
+                let path = self.allowed(path, FileAction::Remove)?;
                 self.kind(&path).ok_or_else(|| format!("`{path}` does not exist"))?;
                 self.applied.files.insert(path, None);
                 Ok(())
             }
             Artifact::Move { from, to } => {
-                let from = self.allowed(from, Touch::Remove)?;
-                let to = self.allowed(to, Touch::Write)?;
+                let from = self.allowed(from, FileAction::Remove)?;
+                let to = self.allowed(to, FileAction::Write)?;
                 let (kind, text) = self.current(&from)?;
                 if self.kind(&to).is_some() {
                     return Err(format!("`{to}` is already there"));
@@ -100,9 +100,9 @@ impl Working<'_> {
         }
     }
 
-    fn allowed(&self, words: &str, touch: Touch) -> Result<RelPath, String> {
+    fn allowed(&self, words: &str, action: FileAction) -> Result<RelPath, String> {
         let path = self.bounds.check(words).map_err(|refusal| refusal.to_string())?;
-        self.scope.check(&path, touch)?;
+        self.scope.check(&path, action)?;
         Ok(path)
     }
 

@@ -18,7 +18,7 @@ const WIDENED: usize = 5;
 
 /// What an operation does to a path, as far as ownership is concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Touch {
+pub enum FileAction {
     /// Its content changes, or it comes to be.
     Write,
     /// It goes away, or gets another name.
@@ -67,14 +67,14 @@ impl<'a> WriteScope<'a> {
 
     /// Whether the node may do this to the path; otherwise what the model is told. A new file beside the node's own
     /// is allowed and [widens](Self::widened) the scope.
-    pub fn check(&self, path: &RelPath, touch: Touch) -> Result<(), String> {
+    pub fn check(&self, path: &RelPath, action: FileAction) -> Result<(), String> {
         if self.node.owns(path) {
-            return self.check_manifest(path, touch);
+            return self.check_manifest(path, action);
         }
         if let Some((owner, committed)) = self.others.get(path) {
             let support = self.is_support(path);
-            return match (support, committed, touch) {
-                (true, true, Touch::Write) => Ok(()),
+            return match (support, committed, action) {
+                (true, true, FileAction::Write) => Ok(()),
                 (true, false, _) => {
                     Err(format!("`{path}` will be made by node `{owner}`, which is not done yet"))
                 }
@@ -82,17 +82,17 @@ impl<'a> WriteScope<'a> {
             };
         }
         if self.is_declared(path) || self.in_open_scope(path) {
-            return self.check_manifest(path, touch);
+            return self.check_manifest(path, action);
         }
         if self.is_support(path) {
-            return match touch {
-                Touch::Write => Ok(()),
-                Touch::Remove => {
+            return match action {
+                FileAction::Write => Ok(()),
+                FileAction::Remove => {
                     Err(format!("`{path}` is a shared file: it may be edited, not removed or renamed"))
                 }
             };
         }
-        self.widen(path, touch)
+        self.widen(path, action)
     }
 
     /// The files that the answer brings beyond the node's scope, as far as it was checked. They become the node's own
@@ -101,7 +101,7 @@ impl<'a> WriteScope<'a> {
         self.widened.borrow().iter().cloned().collect()
     }
 
-    fn widen(&self, path: &RelPath, touch: Touch) -> Result<(), String> {
+    fn widen(&self, path: &RelPath, action: FileAction) -> Result<(), String> {
         let mut widened = self.widened.borrow_mut();
         if widened.contains(path) {
             return Ok(());
@@ -109,7 +109,7 @@ impl<'a> WriteScope<'a> {
         if !self.may_widen(path) {
             return Err(self.refusal(path));
         }
-        if touch == Touch::Remove {
+        if action == FileAction::Remove {
             return Ok(());
         }
         if widened.len() == WIDENED {
@@ -128,10 +128,10 @@ impl<'a> WriteScope<'a> {
         format!("`{path}` is not one of this node's files ({})", own.join(", "))
     }
 
-    fn check_manifest(&self, path: &RelPath, touch: Touch) -> Result<(), String> {
+    fn check_manifest(&self, path: &RelPath, action: FileAction) -> Result<(), String> {
         let at_root = self.node.roots.iter().any(|root| path.parent().as_ref() == Some(&root.dir));
         let manifest = self.plugins.iter().any(|plugin| plugin.is_manifest(path));
-        if touch == Touch::Remove && at_root && manifest {
+        if action == FileAction::Remove && at_root && manifest {
             return Err(format!("`{path}` is the root manifest: it cannot be removed or renamed"));
         }
         Ok(())

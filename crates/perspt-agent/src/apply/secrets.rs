@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use perspt_core::bundle::{Artifact, Bundle};
 use perspt_core::path::RelPath;
 use perspt_lang::plugin::Files;
-use perspt_policy::mask::{Masks, placeholders, put_back as put_back_in};
+use perspt_policy::mask::{Masks, placeholders, put_back as restore};
 
 use super::Applied;
 
 /// The bundle with what its placeholders stand for in the files that it names. The lines say which stand for nothing.
-pub fn put_back(bundle: &Bundle, files: &dyn Files, masks: &Masks) -> Result<Bundle, Vec<String>> {
+pub fn restore_secrets(bundle: &Bundle, files: &dyn Files, masks: &Masks) -> Result<Bundle, Vec<String>> {
     let texts = bundle.artifacts.iter().flat_map(|artifact| match artifact {
         Artifact::Write { content, .. } => vec![content],
         Artifact::Edit { find, replace, .. } => vec![find, replace],
@@ -23,7 +23,7 @@ pub fn put_back(bundle: &Bundle, files: &dyn Files, masks: &Masks) -> Result<Bun
     let known = Known::of(bundle, files, masks);
     let (mut faults, mut out) = (Vec::new(), bundle.clone());
     for (index, artifact) in out.artifacts.iter_mut().enumerate() {
-        let unknown = known.put_back(artifact);
+        let unknown = known.restore_secrets(artifact);
         faults.extend(unknown.map(|name| {
             format!("artifact {}: `{name}` stands for nothing in the files of this answer", index + 1)
         }));
@@ -33,7 +33,7 @@ pub fn put_back(bundle: &Bundle, files: &dyn Files, masks: &Masks) -> Result<Bun
 
 /// Whole writes after which a secret of the file is gone. `base` is the tree that the node began with: a secret that an
 /// earlier answer made up need not stay. An edit that takes one out means it.
-pub fn lost(
+pub fn removed_secrets(
     bundle: &Bundle,
     applied: &Applied,
     files: &dyn Files,
@@ -95,7 +95,7 @@ impl Known {
     }
 
     /// Puts placeholders of one artifact back; hands over one that stands for nothing.
-    fn put_back(&self, artifact: &mut Artifact) -> Option<String> {
+    fn restore_secrets(&self, artifact: &mut Artifact) -> Option<String> {
         let (path, texts) = match artifact {
             Artifact::Write { path, content } => (path, vec![content]),
             Artifact::Edit { path, find, replace } => (path, vec![find, replace]),
@@ -118,8 +118,8 @@ impl Known {
 
     /// A file's own secrets come first.
     fn in_text(&self, path: &str, text: &str) -> String {
-        let own = self.by_file.get(path).map(|(_, secrets)| put_back_in(text, secrets));
-        put_back_in(own.as_deref().unwrap_or(text), &self.anywhere)
+        let own = self.by_file.get(path).map(|(_, secrets)| restore(text, secrets));
+        restore(own.as_deref().unwrap_or(text), &self.anywhere)
     }
 
     /// Every line of a secret needs the mark of the patch's line that it stands in.

@@ -14,9 +14,9 @@ use perspt_store::publish::{Kept, KeptAs, Publication, Published, publish};
 use serde_json::value::to_raw_value;
 
 use crate::AgentError;
-use crate::actor::{Actor, Halt};
+use crate::actor::{Actor, EffectError};
 use crate::ports::Acted;
-use crate::verify::Exhibits;
+use crate::verify::JudgementInputs;
 
 impl Actor {
     pub(crate) fn publish(
@@ -24,21 +24,21 @@ impl Actor {
         id: EffectId,
         state: &SessionState,
         node: Option<&NodeId>,
-        exhibits: &Exhibits<'_>,
-    ) -> Result<Acted, Halt> {
-        let branch = exhibits.branch;
-        let Some(node) = node.and_then(|id| state.nodes.get(id)) else { return Err(Halt::Cancelled) };
-        let base = self.tree_of(branch.base)?;
+        inputs: &JudgementInputs<'_>,
+    ) -> Result<Acted, EffectError> {
+        let branch = inputs.branch;
+        let Some(node) = node.and_then(|id| state.nodes.get(id)) else { return Err(EffectError::Cancelled) };
+        let base = self.load_tree(branch.base)?;
         let (now, _) = self.walk_workspace()?;
         if now.id() != branch.base.id && now.id() != branch.tree {
             return Ok(self.base_moved(&base, &now)?.into());
         }
-        let proof = self.prove(state, node, exhibits)?.map_err(|error| {
+        let proof = self.prove(state, node, inputs)?.map_err(|error| {
             AgentError::Stuck(format!("a node was to be published without a proof: {error}"))
         })?;
         let changes = self.changes_of(branch)?;
-        let commit = commit_record(state, node, exhibits, &changes, &proof);
-        let head = self.keep_tree(&self.branch_tree(branch)?)?;
+        let commit = commit_record(state, node, inputs, &changes, &proof);
+        let head = self.store_tree(&self.branch_tree(branch)?)?;
         if now.id() == branch.tree {
             // A publication that broke half way and was made whole since: there is only the record to make.
             return Ok(Ended::Published { commit: Box::new(commit), head }.into());
@@ -54,7 +54,7 @@ impl Actor {
         commit: Commit,
         head: perspt_core::effect::TreeRef,
         proof: &StabilityProof,
-    ) -> Result<Acted, Halt> {
+    ) -> Result<Acted, EffectError> {
         assert_eq!(proof.tree(), head.id, "BUG: the proof is of another tree than the one to be published");
         let outcome = Ended::Published { commit: Box::new(commit), head };
         let record = to_raw_value(&outcome)
@@ -106,13 +106,13 @@ pub(crate) fn bytes_kept(kept: Kept) -> Event {
 fn commit_record(
     state: &SessionState,
     node: &Node,
-    exhibits: &Exhibits<'_>,
+    inputs: &JudgementInputs<'_>,
     changes: &[Change],
     proof: &StabilityProof,
 ) -> Commit {
     const LINES: usize = 6;
     const NEED_BYTES: usize = 4096;
-    let Exhibits { branch, readings, old_tests, .. } = exhibits;
+    let JudgementInputs { branch, readings, old_tests, .. } = inputs;
     let judgement = proof.judgement();
     let needs = brief(proof.consents().iter().map(|(need, _)| need), NEED_BYTES);
     let consented = |(need, (_, grant)): (Need, &(Need, Grant))| Consented { need, grant: grant.clone() };

@@ -9,8 +9,8 @@ use perspt_core::state::{Node, SessionState};
 use perspt_lang::plugin::{Files, Plugin};
 use perspt_model::estimate_tokens;
 
-use super::{Bounds, Package, Request, assemble};
-use crate::actor::{Actor, Halt};
+use super::{ContextBudget, Package, Request, assemble};
+use crate::actor::{Actor, EffectError};
 use crate::prompt::{Evidence, ProjectEvidence, RetryEvidence, compile};
 use crate::verify::{masked_finding, masked_lines};
 
@@ -23,7 +23,7 @@ impl Actor {
         attempt: u32,
         branch: &Branch,
         evidence: &[BlobId],
-    ) -> Result<Ended, Halt> {
+    ) -> Result<Ended, EffectError> {
         let files = self.branch_files(branch)?;
         let node = node.and_then(|id| state.nodes.get(id));
         let task = state.meta.as_ref().map_or("", |meta| meta.task.as_str());
@@ -31,8 +31,8 @@ impl Actor {
             Some(node) => self.node_request(state, node, &files, task),
             None => self.architect_request(&files, task),
         };
-        let package = assemble(&request, &files, Bounds::default(), &self.parts.masks);
-        files.is_whole()?;
+        let package = assemble(&request, &files, ContextBudget::default(), &self.parts.masks);
+        files.check_complete()?;
         if intent == Intent::Generate {
             // What the user writes there meanwhile is known by what was there before.
             for text in request.own.iter().filter_map(|path| files.text(path)) {
@@ -60,7 +60,7 @@ impl Actor {
         let tokens = estimate_tokens(&compiled.head).saturating_add(estimate_tokens(&compiled.body));
         let bytes = compiled.provenance.bytes;
         let template = compiled.provenance.template.clone();
-        let prompt = self.say(&compiled)?;
+        let prompt = self.store_text(&compiled)?;
         let Package { files, degraded, hash, .. } = package;
         Ok(Ended::Assembled {
             prompt,
@@ -142,7 +142,7 @@ impl Actor {
         node: &Node,
         intent: Intent,
         evidence: &[BlobId],
-    ) -> Result<Option<RetryEvidence>, Halt> {
+    ) -> Result<Option<RetryEvidence>, EffectError> {
         let Some(failure) = &node.failure else { return Ok(None) };
         let settings = state.settings();
         let mut retry = RetryEvidence {
@@ -157,14 +157,14 @@ impl Actor {
         match intent {
             Intent::Correction => {
                 for blob in evidence {
-                    let judgement: Judgement = self.kept("a judgement", *blob)?;
+                    let judgement: Judgement = self.load_blob("a judgement", *blob)?;
                     let counted = judgement.counted().cloned();
                     retry.findings.extend(counted.map(|one| masked_finding(&self.parts.masks, one)));
                 }
             }
             Intent::Retarget | Intent::Malformed => {
                 if let Some(answer) = evidence.first() {
-                    retry.answer = Some(self.answer(*answer)?);
+                    retry.answer = Some(self.load_answer(*answer)?);
                 }
             }
             Intent::Generate | Intent::ArchitectExisting | Intent::ArchitectGreenfield => return Ok(None),
@@ -172,9 +172,9 @@ impl Actor {
         Ok(Some(retry))
     }
 
-    fn plan_retry(&self, evidence: &[BlobId]) -> Result<Option<RetryEvidence>, Halt> {
+    fn plan_retry(&self, evidence: &[BlobId]) -> Result<Option<RetryEvidence>, EffectError> {
         let Some(blob) = evidence.first() else { return Ok(None) };
-        let (violations, answer): (Vec<String>, String) = self.said("a rejected plan", *blob)?;
+        let (violations, answer): (Vec<String>, String) = self.load_text("a rejected plan", *blob)?;
         Ok(Some(RetryEvidence { violations, answer: Some(answer), ..RetryEvidence::default() }))
     }
 }

@@ -3,4 +3,4 @@
 mod assemble;
 mod package;
 
-pub use package::{Bounds, ContextFile, Package, Request, assemble};
+pub use package::{ContextBudget, ContextFile, Package, Request, assemble};

@@ -10,16 +10,16 @@ use perspt_policy::secrets::is_secret;
 
 /// How much a package may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bounds {
+pub struct ContextBudget {
     /// Bytes of file text.
     pub bytes: usize,
     /// Files.
     pub files: usize,
 }
 
-impl Default for Bounds {
-    fn default() -> Bounds {
-        Bounds { bytes: 100_000, files: 20 }
+impl Default for ContextBudget {
+    fn default() -> ContextBudget {
+        ContextBudget { bytes: 100_000, files: 20 }
     }
 }
 
@@ -59,12 +59,12 @@ pub struct Package {
 }
 
 /// Assembles a package from a tree. Secrets in texts are shown as placeholders.
-pub fn assemble(request: &Request, files: &dyn Files, bounds: Bounds, masks: &Masks) -> Package {
+pub fn assemble(request: &Request, files: &dyn Files, budget: ContextBudget, masks: &Masks) -> Package {
     let mut work = Assembly {
         files,
         masks,
-        left: bounds.bytes,
-        room: bounds.files,
+        left: budget.bytes,
+        room: budget.files,
         taken: Vec::new(),
         degraded: Vec::new(),
     };

@@ -11,7 +11,7 @@ use perspt_core::tree::{EntryKind, Tree};
 use perspt_lang::plugin::Files;
 use perspt_sandbox::Cancel;
 
-use crate::actor::{Actor, Halt};
+use crate::actor::{Actor, EffectError};
 use crate::tree::Sources;
 
 impl Actor {
@@ -21,26 +21,26 @@ impl Actor {
         state: &SessionState,
         tree: TreeRef,
         cancel: &Cancel,
-    ) -> Result<Ended, Halt> {
+    ) -> Result<Ended, EffectError> {
         let branch = Branch { base: tree, changes: None, tree: tree.id };
         let files = self.branch_files(&branch)?;
-        let mut bench = self.bench().await?;
+        let mut slot = self.slot().await?;
         let timeout = Duration::from_millis(state.settings().stage_timeout_ms);
         for root in self.roots(state, &files) {
             let fetch = self.plugin(&root.plugin).and_then(|plugin| plugin.fetch(&root, &files));
             let Some(fetch) = fetch else { continue };
-            let (tree, sources) = with_instead(files.tree(), self.sources(), fetch.instead);
-            bench.lay(&tree, &sources)?;
+            let (tree, sources) = with_replaced(files.tree(), self.sources(), fetch.instead);
+            slot.lay(&tree, &sources)?;
             // What could not be fetched shows in the baseline, with the compiler's own words.
-            bench.run("fetch", &fetch.step, timeout, cancel).await?;
-            bench.recheck()?;
+            slot.run("fetch", &fetch.step, timeout, cancel).await?;
+            slot.recheck()?;
         }
-        Ok(Ended::Fetched { runs: std::mem::take(&mut bench.runs) })
+        Ok(Ended::Fetched { runs: std::mem::take(&mut slot.runs) })
     }
 }
 
 /// A tree in which some files hold another text, or are left out.
-pub(crate) fn with_instead(
+pub(crate) fn with_replaced(
     tree: &Tree,
     mut sources: Sources,
     instead: BTreeMap<RelPath, Option<String>>,

@@ -6,5 +6,5 @@ mod probe;
 mod roots;
 mod snapshot;
 
-pub(crate) use fetch::with_instead;
+pub(crate) use fetch::with_replaced;
 pub use probe::{Probed, try_tools};

@@ -12,8 +12,8 @@ use perspt_sandbox::{Cancel, Runner};
 use serde::{Deserialize, Serialize};
 
 use crate::AgentError;
-use crate::actor::{Actor, Halt};
-use crate::slot::{Bench, Floor, brief, shown};
+use crate::actor::{Actor, EffectError};
+use crate::slot::{Floor, SlotGuard, confinement_text, one_line};
 
 /// Everything the probes saw, kept for later stages and resumes.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -23,12 +23,12 @@ pub struct Probed {
 }
 
 impl Actor {
-    pub(crate) async fn probe(&self, state: &SessionState, cancel: &Cancel) -> Result<Ended, Halt> {
-        let Some(branch) = state.head_branch() else { return Err(Halt::BaseMoved) };
+    pub(crate) async fn probe(&self, state: &SessionState, cancel: &Cancel) -> Result<Ended, EffectError> {
+        let Some(branch) = state.head_branch() else { return Err(EffectError::BaseMoved) };
         let files = self.branch_files(&branch)?;
         let mut probed = Probed::default();
         let mut lines = Vec::new();
-        let mut bench = self.bench().await?;
+        let mut slot = self.slot().await?;
         let roots = self.roots(state, &files);
         let timeout = Duration::from_millis(state.settings().probe_timeout_ms);
         for root in &roots {
@@ -38,17 +38,17 @@ impl Actor {
             }
             let mut tools = Tools::new();
             for probe in plugin.probes(&self.parts.machine) {
-                let seen = run_probe(&mut bench, plugin, &probe, timeout, cancel).await?;
+                let seen = run_probe(&mut slot, plugin, &probe, timeout, cancel).await?;
                 lines.push(line(&probe.tool, &seen));
                 tools.insert(probe.tool.clone(), seen);
             }
             probed.tools.insert(plugin.name().to_owned(), tools);
         }
-        bench.reset_tmp()?;
+        slot.reset_tmp()?;
         let stages = roots.iter().map(|root| self.root_stages(root, &probed, &files)).collect();
         let confinement = self.parts.runner.what_can_be_had().await.map_err(AgentError::from)?;
-        let detail = self.keep(&probed)?;
-        Ok(Ended::Probed { roots: stages, tools: lines, confinement: shown(&confinement), detail })
+        let detail = self.store_blob(&probed)?;
+        Ok(Ended::Probed { roots: stages, tools: lines, confinement: confinement_text(&confinement), detail })
     }
 
     /// A tool of the plugin that worked when the session began and does not now, or is another one. Whoever would be
@@ -56,16 +56,16 @@ impl Actor {
     pub(crate) async fn changed_tool(
         &self,
         state: &SessionState,
-        bench: &mut Bench<'_>,
+        slot: &mut SlotGuard<'_>,
         plugin: &'static dyn Plugin,
         cancel: &Cancel,
-    ) -> Result<Option<MissingTool>, Halt> {
+    ) -> Result<Option<MissingTool>, EffectError> {
         let before = self.probed(state)?;
         let timeout = Duration::from_millis(state.settings().probe_timeout_ms);
         for probe in plugin.probes(&self.parts.machine) {
             let known = before.tools.get(plugin.name()).and_then(|tools| tools.get(&probe.tool));
             let Some(ToolState::Works { version: old }) = known else { continue };
-            let (why, install) = match run_probe(bench, plugin, &probe, timeout, cancel).await? {
+            let (why, install) = match run_probe(slot, plugin, &probe, timeout, cancel).await? {
                 ToolState::Works { version } if version == *old => continue,
                 ToolState::Works { version } => (
                     format!("it was `{old}` when the session began and is `{version}` now"),
@@ -75,7 +75,7 @@ impl Actor {
                     (format!("it worked when the session began; now: {why}"), install)
                 }
             };
-            return Ok(Some(MissingTool { tool: probe.tool, why: brief(&why), install }));
+            return Ok(Some(MissingTool { tool: probe.tool, why: one_line(&why), install }));
         }
         Ok(None)
     }
@@ -97,7 +97,7 @@ impl Actor {
         lacks.extend(tools.and_then(|tools| plugin?.lack(root, files, tools)));
         let missing = lacks
             .into_iter()
-            .map(|lack| MissingTool { tool: lack.tool, why: brief(&lack.why), install: lack.install })
+            .map(|lack| MissingTool { tool: lack.tool, why: one_line(&lack.why), install: lack.install })
             .collect();
         RootStages { root: reference, stages, missing }
     }
@@ -120,7 +120,7 @@ impl Actor {
 
     /// What the probes saw.
     pub(crate) fn probed(&self, state: &SessionState) -> Result<Probed, AgentError> {
-        state.probe_detail.map_or(Ok(Probed::default()), |blob| self.kept("the probes", blob))
+        state.probe_detail.map_or(Ok(Probed::default()), |blob| self.load_blob("the probes", blob))
     }
 }
 
@@ -135,33 +135,33 @@ pub async fn try_tools(
     timeout: Duration,
 ) -> Result<Vec<(&'static str, String, ToolState)>, AgentError> {
     let plugins = perspt_lang::plugins();
-    let mut bench = Bench::own(Floor { runner, env, workspace, secret_places }, dir, plugins)?;
+    let mut slot = SlotGuard::own(Floor { runner, env, workspace, secret_places }, dir, plugins)?;
     let cancel = Cancel::new();
     let mut seen = Vec::new();
     for plugin in plugins {
         for probe in plugin.probes(machine) {
-            match run_probe(&mut bench, *plugin, &probe, timeout, &cancel).await {
+            match run_probe(&mut slot, *plugin, &probe, timeout, &cancel).await {
                 Ok(state) => seen.push((plugin.name(), probe.tool, state)),
-                Err(Halt::Broke(error)) => return Err(error),
-                Err(Halt::Cancelled | Halt::BaseMoved) => {}
+                Err(EffectError::Broke(error)) => return Err(error),
+                Err(EffectError::Cancelled | EffectError::BaseMoved) => {}
             }
         }
     }
-    bench.reset_tmp()?;
+    slot.reset_tmp()?;
     Ok(seen)
 }
 
 async fn run_probe(
-    bench: &mut Bench<'_>,
+    slot: &mut SlotGuard<'_>,
     plugin: &'static dyn Plugin,
     probe: &Probe,
     timeout: Duration,
     cancel: &Cancel,
-) -> Result<ToolState, Halt> {
-    let folder = bench.probe_folder(&format!("{}-{}", plugin.name(), probe.tool), &probe.files)?;
+) -> Result<ToolState, EffectError> {
+    let folder = slot.probe_folder(&format!("{}-{}", plugin.name(), probe.tool), &probe.files)?;
     let mut outputs = Vec::new();
     for step in &probe.steps {
-        let output = bench.run_in(&folder, "probe", step, timeout, cancel).await?;
+        let output = slot.run_in(&folder, "probe", step, timeout, cancel).await?;
         let hung = output.end == StepEnd::TimedOut;
         outputs.push(output);
         if hung {
@@ -177,5 +177,5 @@ fn line(tool: &str, state: &ToolState) -> String {
         ToolState::Missing { why, .. } => format!("{tool}: missing ({why})"),
         ToolState::Broken { why, .. } => format!("{tool}: broken ({why})"),
     };
-    brief(&line)
+    one_line(&line)
 }

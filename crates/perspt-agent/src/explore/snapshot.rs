@@ -13,14 +13,14 @@ use perspt_sandbox::slot::{WalkError, WalkNote};
 use toml_edit::DocumentMut;
 
 use crate::AgentError;
-use crate::actor::{Actor, Halt};
+use crate::actor::{Actor, EffectError};
 use crate::tree::TreeFiles;
 
 /// The most language roots a workspace may have.
 const ROOTS: usize = 50;
 
 impl Actor {
-    pub(crate) async fn snapshot(&self, state: &SessionState) -> Result<Ended, Halt> {
+    pub(crate) async fn snapshot(&self, state: &SessionState) -> Result<Ended, EffectError> {
         let (tree, notes) = match self.walk_workspace() {
             Ok(walked) => walked,
             Err(AgentError::Walk(
@@ -60,7 +60,7 @@ impl Actor {
         let files = tree.entries.len() as u64;
         let git_head = self.git_head();
         let notes = notes.iter().take(8).map(note_text).collect();
-        Ok(Ended::Snapshotted { tree: self.keep_tree(&tree)?, files, repo_mode, roots, git_head, notes })
+        Ok(Ended::Snapshotted { tree: self.store_tree(&tree)?, files, repo_mode, roots, git_head, notes })
     }
 
     /// The language of a new project: by the user's word, else by what the task names outright. Where neither says, the

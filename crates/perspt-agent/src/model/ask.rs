@@ -10,7 +10,7 @@ use perspt_model::{Limits, ModelError, Prompt, Tag, estimate_tokens};
 use perspt_sandbox::Cancel;
 
 use crate::AgentError;
-use crate::actor::{Actor, Halt};
+use crate::actor::{Actor, EffectError};
 use crate::parse::capture;
 use crate::prompt::Compiled;
 
@@ -23,11 +23,11 @@ impl Actor {
         state: &SessionState,
         prompt: BlobId,
         cancel: &Cancel,
-    ) -> Result<Ended, Halt> {
-        let compiled: Compiled = self.said("a prompt", prompt)?;
+    ) -> Result<Ended, EffectError> {
+        let compiled: Compiled = self.load_text("a prompt", prompt)?;
         let model = self.model.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let Some(model) = model else {
-            return Err(Halt::Broke(AgentError::Stuck(
+            return Err(EffectError::Broke(AgentError::Stuck(
                 "a request was started before its model was made".to_owned(),
             )));
         };
@@ -59,7 +59,7 @@ impl Actor {
                 latency_ms: millis(answer.latency),
                 model: answer.model,
             }),
-            Err(ModelError::Cancelled) => Err(Halt::Cancelled),
+            Err(ModelError::Cancelled) => Err(EffectError::Cancelled),
             Err(error) => Ok(failed(&error)),
         }
     }
@@ -73,8 +73,8 @@ fn failed(error: &ModelError) -> Ended {
         | ModelError::UnknownStop { .. }
         | ModelError::TooLarge { .. } => AskNext::Malformed,
         error if error.is_transient() => {
-            let told = error.retry_after().map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
-            AskNext::Again(told)
+            let wait = error.retry_after().map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
+            AskNext::Again(wait)
         }
         _ => AskNext::Unusable,
     };

@@ -14,8 +14,8 @@ use perspt_lang::plugin::{Files, Plugin};
 use perspt_policy::bounds::Bounds;
 
 use super::{ReadBundle, capture, read_bundle};
-use crate::actor::{Actor, Halt};
-use crate::apply::{Applied, Commands, WriteScope, apply, lost, put_back};
+use crate::actor::{Actor, EffectError};
+use crate::apply::{Applied, Commands, WriteScope, apply, removed_secrets, restore_secrets};
 use crate::tree::{IGNORE_FILE, Sources, TreeFiles, ignore_files};
 use crate::verify::masked_lines;
 
@@ -31,9 +31,9 @@ impl Actor {
         node: Option<&NodeId>,
         answer: BlobId,
         branch: &Branch,
-    ) -> Result<Ended, Halt> {
-        let Some(node) = node.and_then(|id| state.nodes.get(id)) else { return Err(Halt::Cancelled) };
-        let text = self.answer(answer)?;
+    ) -> Result<Ended, EffectError> {
+        let Some(node) = node.and_then(|id| state.nodes.get(id)) else { return Err(EffectError::Cancelled) };
+        let text = self.load_answer(answer)?;
         let capture = capture(&text);
         let rejected = |state, retry, violations: Vec<String>| {
             Ok(Ended::BundleParsed {
@@ -60,17 +60,17 @@ impl Actor {
             ReadBundle::Rejected { state, retry, violations } => return rejected(state, retry, violations),
         };
         let files = self.branch_files(branch)?;
-        let put_back = put_back(&bundle, &files, &self.parts.masks);
-        files.is_whole()?;
-        let bundle = match put_back {
+        let restore_secrets = restore_secrets(&bundle, &files, &self.parts.masks);
+        files.check_complete()?;
+        let bundle = match restore_secrets {
             Ok(bundle) => bundle,
             Err(faults) => return rejected(ParseState::SemanticallyRejected, RetryClass::Retarget, faults),
         };
-        let base = TreeFiles::new(self.tree_of(branch.base)?, self.sources());
+        let base = TreeFiles::new(self.load_tree(branch.base)?, self.sources());
         let applied = self.apply_bundle(state, node, &bundle, (&files, &base));
         let commands = self.sort_commands(state, node, &bundle.commands, &files);
-        files.is_whole()?;
-        base.is_whole()?;
+        files.check_complete()?;
+        base.check_complete()?;
         let Commands { skipped, refused, run, mut needs } = commands;
         let (applied, widened) = match applied {
             Ok(applied) => applied,
@@ -81,7 +81,7 @@ impl Actor {
         Ok(Ended::BundleParsed {
             state: parsed,
             capture,
-            changes: Some(self.keep(&changes)?),
+            changes: Some(self.store_blob(&changes)?),
             retry: None,
             violations: vec![],
             evidence: None,
@@ -140,19 +140,19 @@ impl Actor {
         let applied = apply(bundle, files, &bounds, &scope)?;
         let mut faults = hidden(&applied, files, &bounds);
         faults.extend(self.undone(state, bundle, &applied));
-        faults.extend(lost(bundle, &applied, files, base, &self.parts.masks));
+        faults.extend(removed_secrets(bundle, &applied, files, base, &self.parts.masks));
         if faults.is_empty() { Ok((applied, scope.widened())) } else { Err(faults) }
     }
 
     /// What an answer would undo of what the user did to the same files while the session went on.
     fn undone(&self, state: &SessionState, bundle: &Bundle, applied: &Applied) -> Vec<String> {
         let text = |tree: TreeRef, path: &RelPath| -> Option<String> {
-            let tree = self.tree_of(tree).ok()?;
+            let tree = self.load_tree(tree).ok()?;
             let known = tree.entries.contains_key(path);
             let files = TreeFiles::new(tree, self.sources());
             if known { files.text(path) } else { Some(String::new()) }
         };
-        let is_whole = |path: &RelPath| {
+        let is_written_whole = |path: &RelPath| {
             let writes =
                 |one: &Artifact| matches!(one, Artifact::Write { path: own, .. } if own == path.as_str());
             bundle.artifacts.iter().any(writes)
@@ -161,7 +161,7 @@ impl Actor {
             let head = state.head?;
             let (before, theirs) = (text(*state.edited.get(path)?, path), text(head, path)?);
             // A file that the user took away as a whole may be written again: the plan has it.
-            if !self.tree_of(head).ok()?.entries.contains_key(path) {
+            if !self.load_tree(head).ok()?.entries.contains_key(path) {
                 return None;
             }
             // What is gone from here may have been moved.
@@ -173,7 +173,7 @@ impl Actor {
             let what = match before {
                 Some(before) => undone_lines(&before, &theirs, &now)?,
                 // Of edits that found their place it is known that the user's text was seen.
-                None if is_gone || is_whole(path) => undone_lines("", &theirs, &now)?,
+                None if is_gone || is_written_whole(path) => undone_lines("", &theirs, &now)?,
                 None => return None,
             };
             Some(format!(
@@ -185,8 +185,8 @@ impl Actor {
 
     /// The branch's changes with what was applied on top, against the same base. Contents before and
     /// after are kept, so that the change can be laid out, published and taken back.
-    fn changes_with(&self, branch: &Branch, applied: Applied) -> Result<Vec<Change>, Halt> {
-        let base = self.tree_of(branch.base)?;
+    fn changes_with(&self, branch: &Branch, applied: Applied) -> Result<Vec<Change>, EffectError> {
+        let base = self.load_tree(branch.base)?;
         let mut tree = self.branch_tree(branch)?;
         let sources = self.sources();
         for (path, now) in applied.files {
@@ -202,14 +202,19 @@ impl Actor {
         }
         let changes = base.changes_to(&tree);
         for (path, entry) in changes.iter().filter_map(|change| Some((&change.path, change.before?))) {
-            self.keep_before(&sources, path, &entry)?;
+            self.store_original(&sources, path, &entry)?;
         }
         Ok(changes)
     }
 
     /// Keeps what a file was before a change.
-    pub(crate) fn keep_before(&self, sources: &Sources, path: &RelPath, entry: &Entry) -> Result<(), Halt> {
-        let bytes = sources.bytes(path, entry).ok_or(Halt::BaseMoved)?;
+    pub(crate) fn store_original(
+        &self,
+        sources: &Sources,
+        path: &RelPath,
+        entry: &Entry,
+    ) -> Result<(), EffectError> {
+        let bytes = sources.bytes(path, entry).ok_or(EffectError::BaseMoved)?;
         self.parts.blobs.put(&bytes)?;
         Ok(())
     }
@@ -248,10 +253,10 @@ fn hidden(applied: &Applied, files: &TreeFiles, before: &Bounds<'_>) -> Vec<Stri
     }
     let after = Bounds::new(&tree, &rules, "");
     let newly = |path: &&RelPath| after.is_ignored(path) && !before.is_ignored(path);
-    let say = |path: &RelPath| {
+    let told = |path: &RelPath| {
         format!("`{path}` would be ignored by the `{IGNORE_FILE}` of this answer; leave it out of the rules")
     };
-    tree.entries.keys().filter(newly).map(say).collect()
+    tree.entries.keys().filter(newly).map(told).collect()
 }
 
 /// As many lines of a rejection as an event carries.

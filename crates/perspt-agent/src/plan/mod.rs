@@ -12,5 +12,5 @@ mod words;
 
 pub use fallback::fallback;
 pub use read::{PlanRead, read_plan};
-pub use roots::{Placed, place, roots_of};
-pub use settle::{Ground, Settled, settle};
+pub use roots::{RootedNode, assign_roots, roots_of};
+pub use settle::{ProjectFacts, Settled, settle};

@@ -6,8 +6,8 @@ use perspt_core::state::SessionState;
 use perspt_lang::plugin::{Files, Plugin};
 use perspt_policy::bounds::Bounds;
 
-use super::{Ground, Placed, PlanRead, fallback, place, read_plan, settle};
-use crate::actor::{Actor, Halt};
+use super::{PlanRead, ProjectFacts, RootedNode, assign_roots, fallback, read_plan, settle};
+use crate::actor::{Actor, EffectError};
 use crate::parse::{bounded, capture};
 use crate::ports::Acted;
 use crate::tree::ignore_files;
@@ -23,10 +23,10 @@ impl Actor {
         state: &SessionState,
         answer: BlobId,
         fallback_task: Option<&str>,
-    ) -> Result<Acted, Halt> {
-        let text = self.answer(answer)?;
+    ) -> Result<Acted, EffectError> {
+        let text = self.load_answer(answer)?;
         let task = state.meta.as_ref().map_or("", |meta| meta.task.as_str());
-        let Some(branch) = state.head_branch() else { return Err(Halt::BaseMoved) };
+        let Some(branch) = state.head_branch() else { return Err(EffectError::BaseMoved) };
         let files = self.branch_files(&branch)?;
         let tree = files.tree();
         let ignores = ignore_files(&files);
@@ -35,11 +35,11 @@ impl Actor {
         let repo_mode = state.found.as_ref().map_or(RepoMode::Existing, |found| found.repo_mode);
         let plugins: Vec<&dyn Plugin> =
             self.parts.plugins.iter().map(|plugin| *plugin as &dyn Plugin).collect();
-        let ground = Ground { tree, bounds: &bounds, repo_mode, roots: &roots, plugins: &plugins };
+        let project = ProjectFacts { tree, bounds: &bounds, repo_mode, roots: &roots, plugins: &plugins };
         let capture = capture(&text);
-        let planned = planned(&text, &ground);
+        let planned = planned(&text, &project);
         // What could not be read of the tree may have been what decided.
-        files.is_whole()?;
+        files.check_complete()?;
         let (state, faults) = match planned {
             Ok((nodes, state, notes)) => {
                 let proposed =
@@ -52,9 +52,9 @@ impl Actor {
         if let Some(task) = fallback_task {
             let source = PlanSource::Fallback;
             let proposed = Proposed { state, capture, source, diagnostics, notes: vec![] };
-            return Ok(proposed.with(by, fallback(task, &ground)));
+            return Ok(proposed.with(by, fallback(task, &project)));
         }
-        let evidence = Some(self.say(&(faults, text))?);
+        let evidence = Some(self.store_text(&(faults, text))?);
         Ok(Ended::PlanParsed { state, capture, proposed: None, diagnostics, settled: vec![], evidence }
             .into())
     }
@@ -63,11 +63,14 @@ impl Actor {
 type Rejected = (ParseState, Vec<String>);
 
 /// The plan of an answer, put right, with its roots and the notes of what was.
-fn planned(text: &str, ground: &Ground<'_>) -> Result<(Vec<Placed>, ParseState, Vec<String>), Rejected> {
+fn planned(
+    text: &str,
+    project: &ProjectFacts<'_>,
+) -> Result<(Vec<RootedNode>, ParseState, Vec<String>), Rejected> {
     let PlanRead { plan, state, mut notes } = read_plan(text)?;
-    let settled = settle(plan, ground).map_err(|faults| (ParseState::SemanticallyRejected, faults))?;
+    let settled = settle(plan, project).map_err(|faults| (ParseState::SemanticallyRejected, faults))?;
     notes.extend(settled.notes);
-    Ok((place(settled.plan, ground), state, notes))
+    Ok((assign_roots(settled.plan, project), state, notes))
 }
 
 /// A plan with where it comes from.
@@ -80,8 +83,8 @@ struct Proposed {
 }
 
 impl Proposed {
-    fn with(self, by: EffectId, nodes: Vec<Placed>) -> Acted {
-        let proposed = |Placed { node, roots }| Event::NodeProposed { by, node: Box::new(node), roots };
+    fn with(self, by: EffectId, nodes: Vec<RootedNode>) -> Acted {
+        let proposed = |RootedNode { node, roots }| Event::NodeProposed { by, node: Box::new(node), roots };
         let outcome = Ended::PlanParsed {
             state: self.state,
             capture: self.capture,

@@ -17,7 +17,7 @@ use perspt_sandbox::{Access, Bind, Bounds, Cancel, CommandSpec, Confinement, End
 use tokio::sync::MutexGuard;
 
 use crate::AgentError;
-use crate::actor::{Actor, Halt};
+use crate::actor::{Actor, EffectError};
 
 /// How long a helper that is about to end may still hold the slot.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -47,7 +47,7 @@ enum Hold<'a> {
 }
 
 /// A slot that is ours for one effect.
-pub(crate) struct Bench<'a> {
+pub(crate) struct SlotGuard<'a> {
     floor: Floor<'a>,
     slot: Hold<'a>,
     /// The path at which tools see the tree.
@@ -64,7 +64,7 @@ impl Actor {
     }
 
     /// Takes the slot.
-    pub(crate) async fn bench(&self) -> Result<Bench<'_>, Halt> {
+    pub(crate) async fn slot(&self) -> Result<SlotGuard<'_>, EffectError> {
         let namespaces = *self
             .namespaces
             .get_or_try_init(|| self.parts.runner.namespaces_available())
@@ -85,7 +85,7 @@ impl Actor {
             workspace: &self.parts.workspace,
             secret_places: &self.parts.secret_places,
         };
-        Ok(Bench { floor, slot: Hold::Borrowed(slot), seen_as, runs: Vec::new() })
+        Ok(SlotGuard { floor, slot: Hold::Borrowed(slot), seen_as, runs: Vec::new() })
     }
 }
 
@@ -103,16 +103,16 @@ fn lay_assets(slot: &Slot, plugins: &[&'static dyn Plugin]) -> Result<(), SlotEr
     Ok(())
 }
 
-impl<'a> Bench<'a> {
+impl<'a> SlotGuard<'a> {
     /// A bench of its own, for looking at tools without a session.
     pub fn own(
         floor: Floor<'a>,
         dir: &Path,
         plugins: &[&'static dyn Plugin],
-    ) -> Result<Bench<'a>, SlotError> {
+    ) -> Result<SlotGuard<'a>, SlotError> {
         let slot = Slot::open(dir, PATIENCE)?;
         lay_assets(&slot, plugins)?;
-        Ok(Bench { floor, seen_as: slot.tree(), slot: Hold::Own(Box::new(slot)), runs: Vec::new() })
+        Ok(SlotGuard { floor, seen_as: slot.tree(), slot: Hold::Own(Box::new(slot)), runs: Vec::new() })
     }
 
     fn slot(&mut self) -> &mut Slot {
@@ -333,13 +333,13 @@ impl<'a> Bench<'a> {
         let ran = self.floor.runner.run(&spec, &bounds, cancel).await.map_err(AgentError::from)?;
         let end = match ran.end {
             End::Step(end) => end,
-            End::Cancelled => return Err(HaltOr(Halt::Cancelled)),
+            End::Cancelled => return Err(HaltOr(EffectError::Cancelled)),
         };
         self.runs.push(RunNote {
             step: format!("{stage}/{}", step.name),
             command: shortened(&spec.argv.join(" ")),
             end: end.shown(),
-            confinement: shown(&ran.confinement),
+            confinement: confinement_text(&ran.confinement),
             ms: u64::try_from(ran.duration.as_millis()).unwrap_or(u64::MAX),
         });
         let output = StepOutput {
@@ -421,17 +421,17 @@ fn package_cache(home: PathBuf) -> Vec<PathBuf> {
 }
 
 /// Why a step gave no output.
-pub(crate) struct HaltOr(pub(crate) Halt);
+pub(crate) struct HaltOr(pub(crate) EffectError);
 
-impl From<HaltOr> for Halt {
-    fn from(halt: HaltOr) -> Halt {
+impl From<HaltOr> for EffectError {
+    fn from(halt: HaltOr) -> EffectError {
         halt.0
     }
 }
 
 impl<E: Into<AgentError>> From<E> for HaltOr {
     fn from(error: E) -> HaltOr {
-        HaltOr(Halt::from(error))
+        HaltOr(EffectError::from(error))
     }
 }
 
@@ -453,7 +453,7 @@ fn shortened(text: &str) -> String {
 }
 
 /// What a tool said, short enough for an event and on one line.
-pub(crate) fn brief(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     const CHARS: usize = 400;
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(CHARS) {
@@ -463,7 +463,7 @@ pub(crate) fn brief(text: &str) -> String {
 }
 
 /// The confinement in a few words.
-pub fn shown(confinement: &Confinement) -> String {
+pub fn confinement_text(confinement: &Confinement) -> String {
     let level = match confinement.level() {
         Level::Full => return "full".to_owned(),
         Level::Partial => "partial",

@@ -2,4 +2,4 @@
 
 mod guard;
 
-pub(crate) use guard::{Bench, Floor, brief, shown};
+pub(crate) use guard::{Floor, SlotGuard, confinement_text, one_line};

@@ -21,27 +21,35 @@ pub(crate) const LISTED: usize = 40;
 
 impl Actor {
     /// Keeps a value for good.
-    pub(crate) fn keep(&self, value: &impl Serialize) -> Result<BlobId, AgentError> {
+    pub(crate) fn store_blob(&self, value: &impl Serialize) -> Result<BlobId, AgentError> {
         put(&self.parts.blobs, value)
     }
 
     /// A value that was kept for good.
-    pub(crate) fn kept<T: DeserializeOwned>(&self, what: &'static str, id: BlobId) -> Result<T, AgentError> {
+    pub(crate) fn load_blob<T: DeserializeOwned>(
+        &self,
+        what: &'static str,
+        id: BlobId,
+    ) -> Result<T, AgentError> {
         get(&self.parts.blobs, what, id)
     }
 
     /// Keeps a prompt or a rejected answer until the node it is about is closed.
-    pub(crate) fn say(&self, value: &impl Serialize) -> Result<BlobId, AgentError> {
+    pub(crate) fn store_text(&self, value: &impl Serialize) -> Result<BlobId, AgentError> {
         put(&self.parts.texts, value)
     }
 
     /// A prompt or a rejected answer of an open node.
-    pub(crate) fn said<T: DeserializeOwned>(&self, what: &'static str, id: BlobId) -> Result<T, AgentError> {
+    pub(crate) fn load_text<T: DeserializeOwned>(
+        &self,
+        what: &'static str,
+        id: BlobId,
+    ) -> Result<T, AgentError> {
         get(&self.parts.texts, what, id)
     }
 
     /// An answer as it came; the empty one needs no file.
-    pub(crate) fn answer(&self, id: BlobId) -> Result<String, AgentError> {
+    pub(crate) fn load_answer(&self, id: BlobId) -> Result<String, AgentError> {
         if id == BlobId::of(b"") {
             return Ok(String::new());
         }
@@ -66,13 +74,13 @@ impl Actor {
     }
 
     /// A tree with its manifest kept.
-    pub(crate) fn keep_tree(&self, tree: &Tree) -> Result<TreeRef, AgentError> {
-        Ok(TreeRef { id: tree.id(), manifest: self.keep(tree)? })
+    pub(crate) fn store_tree(&self, tree: &Tree) -> Result<TreeRef, AgentError> {
+        Ok(TreeRef { id: tree.id(), manifest: self.store_blob(tree)? })
     }
 
     /// The tree a reference names; its entries must give its name.
-    pub(crate) fn tree_of(&self, tree: TreeRef) -> Result<Tree, AgentError> {
-        let entries: Tree = self.kept("a tree", tree.manifest)?;
+    pub(crate) fn load_tree(&self, tree: TreeRef) -> Result<Tree, AgentError> {
+        let entries: Tree = self.load_blob("a tree", tree.manifest)?;
         if entries.id() != tree.id {
             return Err(AgentError::Blob {
                 what: "a tree",
@@ -84,12 +92,12 @@ impl Actor {
 
     /// The changes of a branch.
     pub(crate) fn changes_of(&self, branch: &Branch) -> Result<Vec<Change>, AgentError> {
-        branch.changes.map_or(Ok(Vec::new()), |changes| self.kept("a branch's changes", changes))
+        branch.changes.map_or(Ok(Vec::new()), |changes| self.load_blob("a branch's changes", changes))
     }
 
     /// The tree a branch comes to.
     pub(crate) fn branch_tree(&self, branch: &Branch) -> Result<Tree, AgentError> {
-        let tree = self.tree_of(branch.base)?.with(&self.changes_of(branch)?);
+        let tree = self.load_tree(branch.base)?.with(&self.changes_of(branch)?);
         if tree.id() != branch.tree {
             return Err(AgentError::Blob {
                 what: "a branch",
@@ -117,8 +125,8 @@ impl Actor {
     pub(crate) fn moved_head(&self, state: &SessionState) -> Result<Ended, AgentError> {
         let (now, _) = self.walk_workspace()?;
         match state.head {
-            Some(head) => self.base_moved(&self.tree_of(head)?, &now),
-            None => Ok(Ended::BaseMoved { head: self.keep_tree(&now)?, changed: Vec::new(), more: 1 }),
+            Some(head) => self.base_moved(&self.load_tree(head)?, &now),
+            None => Ok(Ended::BaseMoved { head: self.store_tree(&now)?, changed: Vec::new(), more: 1 }),
         }
     }
 
@@ -127,7 +135,7 @@ impl Actor {
         let changes = base.changes_to(now);
         let more = changes.len().saturating_sub(LISTED) as u64;
         let changed = changes.into_iter().take(LISTED).map(|change| change.path).collect();
-        Ok(Ended::BaseMoved { head: self.keep_tree(now)?, changed, more })
+        Ok(Ended::BaseMoved { head: self.store_tree(now)?, changed, more })
     }
 }
 

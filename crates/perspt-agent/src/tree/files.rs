@@ -86,22 +86,22 @@ pub struct TreeFiles {
     tree: Tree,
     sources: Sources,
     texts: Mutex<BTreeMap<RelPath, Option<String>>>,
-    lost: AtomicBool,
+    missing: AtomicBool,
 }
 
 /// Bytes of the tree are nowhere to be found any more: whoever had them has changed them.
-pub struct Lost;
+pub struct MissingBytes;
 
 impl TreeFiles {
     /// The files of `tree`.
     pub fn new(tree: Tree, sources: Sources) -> TreeFiles {
-        TreeFiles { tree, sources, texts: Mutex::default(), lost: AtomicBool::new(false) }
+        TreeFiles { tree, sources, texts: Mutex::default(), missing: AtomicBool::new(false) }
     }
 
     /// Whether every file that was asked for so far could be had. What was made of a tree with holes is not to be
     /// believed.
-    pub fn is_whole(&self) -> Result<(), Lost> {
-        if self.lost.load(Ordering::Relaxed) { Err(Lost) } else { Ok(()) }
+    pub fn check_complete(&self) -> Result<(), MissingBytes> {
+        if self.missing.load(Ordering::Relaxed) { Err(MissingBytes) } else { Ok(()) }
     }
 }
 
@@ -118,7 +118,7 @@ impl Files for TreeFiles {
         let readable = entry.kind != EntryKind::Symlink && entry.size <= TEXT_CAP;
         let bytes = readable.then(|| self.sources.bytes(path, entry)).flatten();
         if readable && bytes.is_none() {
-            self.lost.store(true, Ordering::Relaxed);
+            self.missing.store(true, Ordering::Relaxed);
         }
         let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
         self.texts.lock().unwrap_or_else(PoisonError::into_inner).insert(path.clone(), text.clone());

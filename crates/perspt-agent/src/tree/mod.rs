@@ -4,5 +4,5 @@ mod branch;
 mod files;
 
 pub(crate) use branch::LISTED;
-pub(crate) use files::Lost;
+pub(crate) use files::MissingBytes;
 pub use files::{IGNORE_FILE, Sources, TEXT_CAP, TreeFiles, exists, ignore_files};

@@ -17,10 +17,10 @@ use perspt_core::state::{Node, SessionState};
 use perspt_lang::plugin::Files;
 
 use crate::AgentError;
-use crate::actor::{Actor, Halt};
+use crate::actor::{Actor, EffectError};
 
 /// The blobs that a judgement is made from.
-pub(crate) struct Exhibits<'a> {
+pub(crate) struct JudgementInputs<'a> {
     /// What is judged.
     pub branch: &'a Branch,
     /// Its readings.
@@ -88,12 +88,12 @@ impl Actor {
         &self,
         state: &SessionState,
         node: Option<&NodeId>,
-        exhibits: &Exhibits<'_>,
-    ) -> Result<Ended, Halt> {
-        let gathered = self.gather(state, node.and_then(|id| state.nodes.get(id)), exhibits)?;
-        let (case, terms) = (gathered.case(exhibits.branch), gathered.terms(exhibits.required));
+        inputs: &JudgementInputs<'_>,
+    ) -> Result<Ended, EffectError> {
+        let gathered = self.gather(state, node.and_then(|id| state.nodes.get(id)), inputs)?;
+        let (case, terms) = (gathered.case(inputs.branch), gathered.terms(inputs.required));
         let judgement = judge(&case, &terms);
-        let blob = self.keep(&judgement)?;
+        let blob = self.store_blob(&judgement)?;
         Ok(Ended::Judged { judgement: Box::new(note(&judgement, &case, &terms, blob)) })
     }
 
@@ -102,30 +102,30 @@ impl Actor {
         &self,
         state: &SessionState,
         node: &Node,
-        exhibits: &Exhibits<'_>,
-    ) -> Result<Result<StabilityProof, NotProved>, Halt> {
-        let gathered = self.gather(state, Some(node), exhibits)?;
-        Ok(prove(&gathered.case(exhibits.branch), &gathered.terms(exhibits.required)))
+        inputs: &JudgementInputs<'_>,
+    ) -> Result<Result<StabilityProof, NotProved>, EffectError> {
+        let gathered = self.gather(state, Some(node), inputs)?;
+        Ok(prove(&gathered.case(inputs.branch), &gathered.terms(inputs.required)))
     }
 
     fn gather(
         &self,
         state: &SessionState,
         node: Option<&Node>,
-        exhibits: &Exhibits<'_>,
-    ) -> Result<Gathered, Halt> {
+        inputs: &JudgementInputs<'_>,
+    ) -> Result<Gathered, EffectError> {
         let kept = |blobs: &[BlobId]| -> Result<Vec<Reading>, AgentError> {
-            blobs.iter().map(|blob| self.kept("a reading", *blob)).collect()
+            blobs.iter().map(|blob| self.load_blob("a reading", *blob)).collect()
         };
-        let files = self.branch_files(exhibits.branch)?;
+        let files = self.branch_files(inputs.branch)?;
         let changed: BTreeSet<RelPath> = self
-            .changes_of(exhibits.branch)?
+            .changes_of(inputs.branch)?
             .into_iter()
             .filter(|change| change.after.is_some())
             .map(|change| change.path)
             .collect();
         let touched: BTreeSet<RelPath> =
-            self.changes_of(exhibits.branch)?.into_iter().map(|change| change.path).collect();
+            self.changes_of(inputs.branch)?.into_iter().map(|change| change.path).collect();
         let mut owned = touched.clone();
         match node {
             Some(node) => owned.extend(node.spec.output_files.iter().cloned()),
@@ -142,11 +142,11 @@ impl Actor {
         };
         let ask = |ask: bool| if ask { Undeclared::Ask } else { Undeclared::Tell };
         let roots = self.roots(state, &files);
-        files.is_whole()?;
+        files.check_complete()?;
         Ok(Gathered {
-            readings: kept(exhibits.readings)?,
-            before: kept(exhibits.before)?,
-            old_tests: kept(exhibits.old_tests)?,
+            readings: kept(inputs.readings)?,
+            before: kept(inputs.before)?,
+            old_tests: kept(inputs.old_tests)?,
             contract: node.map(|node| node.spec.contract.clone()).unwrap_or_default(),
             packages: roots.into_iter().flat_map(|root| root.packages).collect(),
             brings_tests: node.is_some_and(|node| node.spec.output_files.iter().any(is_test)),

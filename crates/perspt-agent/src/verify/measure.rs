@@ -18,8 +18,8 @@ use perspt_sandbox::Cancel;
 use perspt_sandbox::slot::{Drift, leads_back, link_texts};
 
 use super::masked::masked_reading;
-use crate::actor::{Actor, Halt};
-use crate::slot::{Bench, brief};
+use crate::actor::{Actor, EffectError};
+use crate::slot::{SlotGuard, one_line};
 use crate::tree::{Sources, TreeFiles, exists};
 use crate::verify::more::{Looks, Sides};
 use crate::verify::reuse;
@@ -33,34 +33,34 @@ impl Actor {
         branch: &Branch,
         (stage, run): (&StageId, u32),
         cancel: &Cancel,
-    ) -> Result<Ended, Halt> {
+    ) -> Result<Ended, EffectError> {
         let tree = self.branch_tree(branch)?;
         let node = node.and_then(|id| state.nodes.get(id));
         let files = TreeFiles::new(tree.clone(), self.sources());
         if stage.kind == StageKind::Structure {
             let mut reading = self.structure(state, node, branch, &files)?;
             let (base, sources) =
-                (TreeFiles::new(self.tree_of(branch.base)?, self.sources()), self.sources());
+                (TreeFiles::new(self.load_tree(branch.base)?, self.sources()), self.sources());
             let sides = Sides { base: &base, candidate: &files, sources: &sources };
             self.look_at_scripts(state, &sides, &mut reading, cancel).await?;
             let reading = masked_reading(&self.parts.masks, reading);
-            let blob = self.keep(&reading)?;
+            let blob = self.store_blob(&reading)?;
             let reading = ReadingSummary::of(&reading, blob);
             return Ok(Ended::Measured { reading, environment: None, runs: vec![], reused: false });
         }
         let plugin = self.plugin(&stage.plugin);
         let root = self.root(&stage.root, &stage.plugin, &files);
-        let mut bench = self.bench().await?;
+        let mut slot = self.slot().await?;
         let sources = self.sources();
-        let base = self.tree_of(branch.base)?;
+        let base = self.load_tree(branch.base)?;
         let place = match plugin {
             Some(plugin) => {
                 let place =
-                    self.reading_place(state, &mut bench, &files, (stage, &root, plugin), cancel).await?;
+                    self.reading_place(state, &mut slot, &files, (stage, &root, plugin), cancel).await?;
                 if let Some(reading) =
                     reuse::kept(&place, tree.id(), stage).filter(|_| node.is_none() && run == 1)
                 {
-                    let (blob, runs) = (self.keep(&reading)?, std::mem::take(&mut bench.runs));
+                    let (blob, runs) = (self.store_blob(&reading)?, std::mem::take(&mut slot.runs));
                     let reading = ReadingSummary::of(&reading, blob);
                     return Ok(Ended::Measured { reading, environment: None, runs, reused: true });
                 }
@@ -70,13 +70,12 @@ impl Actor {
         };
         let laid = Laid { tree: &tree, sources: &sources, base: Some(&base), only: None };
         let (mut reading, mut environment) =
-            self.take_whole(state, &mut bench, laid, stage, (&root, plugin), cancel).await?;
+            self.take_whole(state, &mut slot, laid, stage, (&root, plugin), cancel).await?;
         let raw = reading.clone();
         if let (Some(plugin), Some(_), None) = (plugin, node, &environment) {
             let before = TreeFiles::new(base.clone(), self.sources());
             let sides = Sides { base: &before, candidate: &files, sources: &sources };
-            self.look_further(state, &mut bench, &sides, (stage, &root, plugin), &mut reading, cancel)
-                .await?;
+            self.look_further(state, &mut slot, &sides, (stage, &root, plugin), &mut reading, cancel).await?;
         }
         let before = if node.is_some() { self.tests_before(state, stage)? } else { Tests::default() };
         let end_now = |name: &TestName| reading.tests.as_ref()?.results.get(name).map(|result| result.end);
@@ -90,7 +89,7 @@ impl Actor {
         if let (None, Some(plugin)) = (&environment, plugin) {
             let first = state.found.as_ref().is_some_and(|found| found.base.id == branch.tree);
             environment = match node {
-                Some(_) if lost_a_test => self.changed_tool(state, &mut bench, plugin, cancel).await?,
+                Some(_) if lost_a_test => self.changed_tool(state, &mut slot, plugin, cancel).await?,
                 Some(_) => None,
                 None if first => machine_fault(plugin, &reading, &files)
                     .or_else(|| self.left_out(plugin, &reading, &root, &files)),
@@ -105,9 +104,9 @@ impl Actor {
         if let (Some(place), None) = (&place, &environment) {
             reuse::keep(place, &raw);
         }
-        let runs = std::mem::take(&mut bench.runs);
+        let runs = std::mem::take(&mut slot.runs);
         let reading = masked_reading(&self.parts.masks, reading);
-        let blob = self.keep(&reading)?;
+        let blob = self.store_blob(&reading)?;
         Ok(Ended::Measured { reading: ReadingSummary::of(&reading, blob), environment, runs, reused: false })
     }
 
@@ -115,12 +114,12 @@ impl Actor {
     async fn look_further(
         &self,
         state: &SessionState,
-        bench: &mut Bench<'_>,
+        slot: &mut SlotGuard<'_>,
         sides: &Sides<'_>,
         (stage, root, plugin): (&StageId, &Root, &'static dyn Plugin),
         reading: &mut Reading,
         cancel: &Cancel,
-    ) -> Result<(), Halt> {
+    ) -> Result<(), EffectError> {
         let pair = Pair { base: sides.base, candidate: sides.candidate };
         if reading.status != Status::Measured || reading.residuals.iter().any(Residual::counts) {
             return Ok(());
@@ -129,14 +128,14 @@ impl Actor {
         let mut looked = false;
         if !steps.is_empty() {
             let described = Stage { kind: stage.kind, tool: reading.tool.clone(), required: true, steps };
-            let seen_as = bench.seen_as().to_string_lossy().into_owned();
+            let seen_as = slot.seen_as().to_string_lossy().into_owned();
             let read = |output: &StepOutput, files: &TreeFiles| {
                 let (tree, seen_as) = (files.tree().id(), seen_as.as_str());
                 plugin.read_more(&described, output, &ReadContext { tree, root, seen_as, files })
             };
             let late = |output: &StepOutput| plugin.late_reports(&described, output);
             let looks = Looks { steps: &described.steps, late: &late, read: &read };
-            let seen = self.look_more(state, bench, sides, &looks, cancel).await?;
+            let seen = self.look_more(state, slot, sides, &looks, cancel).await?;
             looked = seen.is_some();
             if let Some(seen) = seen {
                 reading.residuals.extend(seen.residuals);
@@ -148,9 +147,9 @@ impl Actor {
     }
 
     /// The first reading of the head's tests.
-    fn tests_before(&self, state: &SessionState, stage: &StageId) -> Result<Tests, Halt> {
+    fn tests_before(&self, state: &SessionState, stage: &StageId) -> Result<Tests, EffectError> {
         let Some(before) = state.baseline_of(stage).first() else { return Ok(Tests::default()) };
-        let before: Reading = self.kept("a reading", before.blob)?;
+        let before: Reading = self.load_blob("a reading", before.blob)?;
         Ok(before.tests.unwrap_or_default())
     }
 
@@ -159,32 +158,32 @@ impl Actor {
     pub(super) async fn take_whole(
         &self,
         state: &SessionState,
-        bench: &mut Bench<'_>,
+        slot: &mut SlotGuard<'_>,
         laid: Laid<'_>,
         stage: &StageId,
         (root, plugin): (&Root, Option<&'static dyn Plugin>),
         cancel: &Cancel,
-    ) -> Result<(Reading, Option<MissingTool>), Halt> {
-        let reading = self.take(state, bench, laid, stage, root, cancel).await?;
+    ) -> Result<(Reading, Option<MissingTool>), EffectError> {
+        let reading = self.take(state, slot, laid, stage, root, cancel).await?;
         let (Some(odd), Some(plugin)) = (cut_short(&reading), plugin) else { return Ok((reading, None)) };
         let hung = odd.class == Class::Timeout;
-        let fault = self.changed_tool(state, bench, plugin, cancel).await?;
+        let fault = self.changed_tool(state, slot, plugin, cancel).await?;
         if fault.is_some() || hung {
             return Ok((reading, fault));
         }
-        Ok((self.take(state, bench, laid, stage, root, cancel).await?, None))
+        Ok((self.take(state, slot, laid, stage, root, cancel).await?, None))
     }
 
     /// Runs one stage on a tree and reads it, with nothing held against it yet.
     pub(super) async fn take(
         &self,
         state: &SessionState,
-        bench: &mut Bench<'_>,
+        slot: &mut SlotGuard<'_>,
         Laid { tree, sources, base, only }: Laid<'_>,
         stage: &StageId,
         root: &Root,
         cancel: &Cancel,
-    ) -> Result<Reading, Halt> {
+    ) -> Result<Reading, EffectError> {
         let files = TreeFiles::new(tree.clone(), sources.clone());
         let probed = self.probed(state)?;
         let selection = Selection {
@@ -209,15 +208,15 @@ impl Actor {
                 return Ok(unavailable(stage.kind.as_str(), "nothing runs this stage".to_owned()));
             }
         };
-        bench.lay(tree, sources)?;
-        if let Some(link) = self.leads_back(bench, tree) {
+        slot.lay(tree, sources)?;
+        if let Some(link) = self.leads_back(slot, tree) {
             let why = format!("`{link}` leads back into the original tree, which is not what is measured");
             return Ok(unavailable(&description.tool, why));
         }
         let timeout = Duration::from_millis(state.settings().stage_timeout_ms);
         let run = Run { tree, sources, stage: &description, timeout };
-        let (outputs, drift) = run_steps(bench, plugin, &run, cancel).await?;
-        let seen_as = bench.seen_as().to_string_lossy().into_owned();
+        let (outputs, drift) = run_steps(slot, plugin, &run, cancel).await?;
+        let seen_as = slot.seen_as().to_string_lossy().into_owned();
         let context = ReadContext { tree: tree.id(), root, seen_as: &seen_as, files: &files };
         let mut reading = plugin.read(&description, &outputs, &context);
         drift.into_iter().for_each(|drift| drifted(&mut reading, drift, &|path| plugin.is_lockfile(path)));
@@ -226,8 +225,8 @@ impl Actor {
 
     /// Where tools do not see the slot at the workspace's own path, a link into the original tree would
     /// be followed out of the slot.
-    fn leads_back(&self, bench: &Bench<'_>, tree: &Tree) -> Option<RelPath> {
-        if bench.in_place() {
+    fn leads_back(&self, slot: &SlotGuard<'_>, tree: &Tree) -> Option<RelPath> {
+        if slot.in_place() {
             return None;
         }
         let texts = link_texts(&self.slot_dir().join("tree"), tree).ok()?;
@@ -280,25 +279,25 @@ struct Run<'a> {
 /// Runs the steps in order. Each that runs the project's own code finds the tree as it was laid out and an empty temp
 /// dir: what the step before left behind must not decide its result. What each did to the tree comes along.
 async fn run_steps(
-    bench: &mut Bench<'_>,
+    slot: &mut SlotGuard<'_>,
     plugin: &'static dyn Plugin,
     run: &Run<'_>,
     cancel: &Cancel,
-) -> Result<(Vec<StepOutput>, Vec<Drift>), Halt> {
+) -> Result<(Vec<StepOutput>, Vec<Drift>), EffectError> {
     let stage = run.stage;
     let (mut outputs, mut drift) = (Vec::new(), Vec::new());
     for step in &stage.steps {
         if step.profile == Profile::Test && !outputs.is_empty() {
             let is_lockfile = |path: &RelPath| plugin.is_lockfile(path);
-            drift.push(bench.lay_again(run.tree, run.sources, &step.cwd, &is_lockfile)?);
+            drift.push(slot.lay_again(run.tree, run.sources, &step.cwd, &is_lockfile)?);
         }
-        let mut output = bench.run(stage.kind.as_str(), step, run.timeout, cancel).await?;
+        let mut output = slot.run(stage.kind.as_str(), step, run.timeout, cancel).await?;
         if step.profile == Profile::Build && plugin.was_killed(&output) {
             // A compiler does not kill itself: the machine did, and may not again.
-            output = bench.run(stage.kind.as_str(), step, run.timeout, cancel).await?;
+            output = slot.run(stage.kind.as_str(), step, run.timeout, cancel).await?;
         }
         for name in plugin.late_reports(stage, &output) {
-            if let Some(bytes) = bench.read_in_build(&name) {
+            if let Some(bytes) = slot.read_in_build(&name) {
                 output.reports.insert(name, bytes);
             }
         }
@@ -308,7 +307,7 @@ async fn run_steps(
             break;
         }
     }
-    drift.push(bench.recheck()?);
+    drift.push(slot.recheck()?);
     Ok((outputs, drift))
 }
 
@@ -373,7 +372,7 @@ fn not_measured(reading: &Reading) -> Option<MissingTool> {
 fn unrunnable(reading: &Reading, why: &str) -> MissingTool {
     MissingTool {
         tool: reading.tool.clone(),
-        why: brief(why),
+        why: one_line(why),
         install: "make the project's own tests run on this machine, then `perspt resume`".to_owned(),
     }
 }

@@ -11,5 +11,5 @@ mod run_new_tests;
 mod run_old_tests;
 mod structure;
 
-pub(crate) use judge::Exhibits;
+pub(crate) use judge::JudgementInputs;
 pub(crate) use masked::{masked_finding, masked_lines};

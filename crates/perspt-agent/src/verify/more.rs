@@ -14,8 +14,8 @@ use perspt_lang::plugin::{Files, Pair, Seen};
 use perspt_lang::{data, shell};
 use perspt_sandbox::Cancel;
 
-use crate::actor::{Actor, Halt};
-use crate::slot::Bench;
+use crate::actor::{Actor, EffectError};
+use crate::slot::SlotGuard;
 use crate::tree::{Sources, TreeFiles};
 
 /// The two trees that a look more compares, and where their bytes are.
@@ -40,11 +40,11 @@ impl Actor {
     pub(super) async fn look_more(
         &self,
         state: &SessionState,
-        bench: &mut Bench<'_>,
+        slot: &mut SlotGuard<'_>,
         sides: &Sides<'_>,
         looks: &Looks<'_>,
         cancel: &Cancel,
-    ) -> Result<Option<Seen>, Halt> {
+    ) -> Result<Option<Seen>, EffectError> {
         let timeout = Duration::from_millis(state.settings().stage_timeout_ms);
         let mut seen: Option<Seen> = None;
         for (files, is_base) in [(sides.candidate, false), (sides.base, true)] {
@@ -53,12 +53,12 @@ impl Actor {
                 break;
             }
             let tree: &Tree = files.tree();
-            bench.lay(tree, sides.sources)?;
+            slot.lay(tree, sides.sources)?;
             let mut known: BTreeSet<Sha> = BTreeSet::new();
             for step in looks.steps {
-                let mut output = bench.run("more", step, timeout, cancel).await?;
+                let mut output = slot.run("more", step, timeout, cancel).await?;
                 for name in (looks.late)(&output) {
-                    let bytes = bench.read_in_build(&name);
+                    let bytes = slot.read_in_build(&name);
                     output.reports.extend(bytes.map(|bytes| (name, bytes)));
                 }
                 let Some(one) = (looks.read)(&output, files) else { continue };
@@ -84,18 +84,18 @@ impl Actor {
         sides: &Sides<'_>,
         reading: &mut Reading,
         cancel: &Cancel,
-    ) -> Result<(), Halt> {
+    ) -> Result<(), EffectError> {
         let steps = shell::checks(&Pair { base: sides.base, candidate: sides.candidate });
         if steps.is_empty() {
             return Ok(());
         }
-        let mut bench = self.bench().await?;
+        let mut slot = self.slot().await?;
         let read = |output: &StepOutput, _: &TreeFiles| {
             let looked = RelPath::parse(&output.step).into_iter().collect();
             Some(Seen { residuals: shell::read(output)?, looked })
         };
         let looks = Looks { steps: &steps, late: &|_| Vec::new(), read: &read };
-        if let Some(seen) = self.look_more(state, &mut bench, sides, &looks, cancel).await? {
+        if let Some(seen) = self.look_more(state, &mut slot, sides, &looks, cancel).await? {
             reading.residuals.extend(seen.residuals);
             reading.looked.extend(seen.looked);
         }

@@ -12,8 +12,8 @@ use perspt_lang::plugin::{Files, Plugin, Selection};
 use perspt_sandbox::Cancel;
 
 use crate::AgentError;
-use crate::actor::{Actor, Halt};
-use crate::slot::{Bench, shown};
+use crate::actor::{Actor, EffectError};
+use crate::slot::{SlotGuard, confinement_text};
 use crate::tree::TreeFiles;
 
 /// The most readings that are kept for a workspace.
@@ -24,11 +24,11 @@ impl Actor {
     pub(super) async fn reading_place(
         &self,
         state: &SessionState,
-        bench: &mut Bench<'_>,
+        slot: &mut SlotGuard<'_>,
         files: &TreeFiles,
         (stage, root, plugin): (&StageId, &Root, &'static dyn Plugin),
         cancel: &Cancel,
-    ) -> Result<PathBuf, Halt> {
+    ) -> Result<PathBuf, EffectError> {
         let probed = self.probed(state)?;
         let mut key = ShaBuilder::default();
         // Old and new test files may run apart: together they are one run of the same tests.
@@ -39,17 +39,17 @@ impl Actor {
         }
         if let Some(step) = plugin.environment(&self.parts.machine) {
             let timeout = Duration::from_millis(state.settings().probe_timeout_ms);
-            let output = bench.run("environment", &step, timeout, cancel).await?;
+            let output = slot.run("environment", &step, timeout, cancel).await?;
             key.field(&output.stdout);
         }
         let confinement = self.parts.runner.what_can_be_had().await.map_err(AgentError::from)?;
-        key.field(shown(&confinement).as_bytes());
+        key.field(confinement_text(&confinement).as_bytes());
         key.field(&serde_json::to_vec(&probed).unwrap_or_default());
         key.field(&serde_json::to_vec(&self.parts.machine).unwrap_or_default());
         key.field(&serde_json::to_vec(&self.parts.env).unwrap_or_default());
         let tree: TreeId = files.tree().id();
         let key = Sha::of_fields([&tree.0.0[..], &key.finish().0[..]]);
-        Ok(bench.memo_dir().join("readings").join(key.to_string()))
+        Ok(slot.memo_dir().join("readings").join(key.to_string()))
     }
 }
 

@@ -14,8 +14,8 @@ use perspt_lang::plugin::{Concessions, Pair};
 use perspt_sandbox::Cancel;
 
 use super::measure::Laid;
-use super::run_old_tests::put_back;
-use crate::actor::{Actor, Halt};
+use super::run_old_tests::with_old_tests;
+use crate::actor::{Actor, EffectError};
 use crate::tree::TreeFiles;
 
 impl Actor {
@@ -27,33 +27,35 @@ impl Actor {
         branch: &Branch,
         stage: &StageId,
         cancel: &Cancel,
-    ) -> Result<Ended, Halt> {
-        let Some(Work::Stable(candidate)) = node.map(|node| &node.work) else { return Err(Halt::Cancelled) };
-        let Some(plugin) = self.plugin(&stage.plugin) else { return Err(Halt::Cancelled) };
+    ) -> Result<Ended, EffectError> {
+        let Some(Work::Stable(candidate)) = node.map(|node| &node.work) else {
+            return Err(EffectError::Cancelled);
+        };
+        let Some(plugin) = self.plugin(&stage.plugin) else { return Err(EffectError::Cancelled) };
         let Some((added, taken)) = self.added_tests(&candidate.readings, stage)? else {
-            return Err(Halt::Cancelled);
+            return Err(EffectError::Cancelled);
         };
         if added.is_empty() {
             return Ok(Ended::NewTestsRan { tests: NewTests::default(), reading: taken, runs: vec![] });
         }
-        let base = TreeFiles::new(self.tree_of(branch.base)?, self.sources());
+        let base = TreeFiles::new(self.load_tree(branch.base)?, self.sources());
         let files = self.branch_files(branch)?;
         // The same exchange as for old tests, seen from the other side: old code, new tests.
         let pair = Pair { base: &files, candidate: &base };
         let (tree, sources) =
-            put_back(&pair, plugin.old_tests(&pair, &Concessions::default()), self.sources());
-        base.is_whole()?;
-        files.is_whole()?;
+            with_old_tests(&pair, plugin.old_tests(&pair, &Concessions::default()), self.sources());
+        base.check_complete()?;
+        files.check_complete()?;
         let only: BTreeSet<(RelPath, String)> =
             added.iter().map(|id| (id.file.clone(), id.name.clone())).collect();
         let root = self.root(&stage.root, &stage.plugin, &TreeFiles::new(tree.clone(), sources.clone()));
-        let mut bench = self.bench().await?;
+        let mut slot = self.slot().await?;
         let laid = Laid { tree: &tree, sources: &sources, base: None, only: Some(&only) };
-        let reading = self.take(state, &mut bench, laid, stage, &root, cancel).await?;
+        let reading = self.take(state, &mut slot, laid, stage, &root, cancel).await?;
         let passes = added.iter().filter(|id| passes(id, &reading)).count();
         let tests = NewTests { added: added.len() as u32, failed_before: (added.len() - passes) as u32 };
-        let reading = self.keep(&reading)?;
-        Ok(Ended::NewTestsRan { tests, reading, runs: std::mem::take(&mut bench.runs) })
+        let reading = self.store_blob(&reading)?;
+        Ok(Ended::NewTestsRan { tests, reading, runs: std::mem::take(&mut slot.runs) })
     }
 
     /// The new tests that this stage ran and that pass, and the reading that says so.
@@ -61,14 +63,14 @@ impl Actor {
         &self,
         readings: &[ReadingSummary],
         stage: &StageId,
-    ) -> Result<Option<(Vec<TestId>, perspt_core::ids::BlobId)>, Halt> {
+    ) -> Result<Option<(Vec<TestId>, perspt_core::ids::BlobId)>, EffectError> {
         let mut added = Vec::new();
         for one in readings {
-            let reading: Reading = self.kept("a reading", one.blob)?;
+            let reading: Reading = self.load_blob("a reading", one.blob)?;
             added.extend(reading.inventory.into_iter().flat_map(|inventory| inventory.added));
         }
         let Some(ran) = readings.iter().find(|reading| reading.stage == *stage) else { return Ok(None) };
-        let reading: Reading = self.kept("a reading", ran.blob)?;
+        let reading: Reading = self.load_blob("a reading", ran.blob)?;
         // Runners cannot be asked for one example of a text by its name.
         added.retain(|id| !id.is_doc() && passes(id, &reading));
         Ok(Some((added, ran.blob)))

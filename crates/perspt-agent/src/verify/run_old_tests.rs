@@ -10,7 +10,7 @@ use perspt_lang::plugin::{Concessions, Pair, Was};
 use perspt_sandbox::Cancel;
 
 use super::measure::Laid;
-use crate::actor::{Actor, Halt};
+use crate::actor::{Actor, EffectError};
 use crate::tree::{Sources, TreeFiles};
 
 /// How often something more of the old tests may give way to the new ones so that the rest can be built.
@@ -25,23 +25,24 @@ impl Actor {
         branch: &Branch,
         stage: &StageId,
         cancel: &Cancel,
-    ) -> Result<Ended, Halt> {
-        let base = TreeFiles::new(self.tree_of(branch.base)?, self.sources());
+    ) -> Result<Ended, EffectError> {
+        let base = TreeFiles::new(self.load_tree(branch.base)?, self.sources());
         let candidate = self.branch_files(branch)?;
-        let Some(plugin) = self.plugin(&stage.plugin) else { return Err(Halt::Cancelled) };
+        let Some(plugin) = self.plugin(&stage.plugin) else { return Err(EffectError::Cancelled) };
         let pair = Pair { base: &base, candidate: &candidate };
         let mut concessions = Concessions::default();
-        let mut bench = self.bench().await?;
+        let mut slot = self.slot().await?;
         let mut last = None;
         for _ in 0..ROUNDS {
-            let (tree, sources) = put_back(&pair, plugin.old_tests(&pair, &concessions), self.sources());
-            base.is_whole()?;
-            candidate.is_whole()?;
+            let (tree, sources) =
+                with_old_tests(&pair, plugin.old_tests(&pair, &concessions), self.sources());
+            base.check_complete()?;
+            candidate.check_complete()?;
             let files = TreeFiles::new(tree.clone(), sources.clone());
             let root = self.root(&stage.root, &stage.plugin, &files);
             let laid = Laid { tree: &tree, sources: &sources, base: None, only: None };
             let (reading, fault) =
-                self.take_whole(state, &mut bench, laid, stage, (&root, Some(plugin)), cancel).await?;
+                self.take_whole(state, &mut slot, laid, stage, (&root, Some(plugin)), cancel).await?;
             let more = plugin.concede(&pair, &concessions, &reading);
             let settled = fault.is_some() || more == concessions;
             concessions = more;
@@ -50,16 +51,16 @@ impl Actor {
                 break;
             }
         }
-        let Some((reading, environment)) = last else { return Err(Halt::Cancelled) };
-        let reading = Reading { notes: told(&concessions), ..reading };
-        let blob = self.keep(&reading)?;
-        let runs = std::mem::take(&mut bench.runs);
+        let Some((reading, environment)) = last else { return Err(EffectError::Cancelled) };
+        let reading = Reading { notes: concession_notes(&concessions), ..reading };
+        let blob = self.store_blob(&reading)?;
+        let runs = std::mem::take(&mut slot.runs);
         Ok(Ended::Measured { reading: ReadingSummary::of(&reading, blob), environment, runs, reused: false })
     }
 }
 
 /// What had to give way, for people.
-fn told(concessions: &Concessions) -> Vec<String> {
+fn concession_notes(concessions: &Concessions) -> Vec<String> {
     let Concessions { imports, tests, files } = concessions;
     let imports = imports.iter().map(|path| format!("the imports of `{path}` are the new ones"));
     let tests = tests.iter().map(|(path, test)| format!("`{path}::{test}` has its new text"));
@@ -67,7 +68,7 @@ fn told(concessions: &Concessions) -> Vec<String> {
 }
 
 /// The candidate's tree with the tests of its base.
-pub(super) fn put_back(
+pub(super) fn with_old_tests(
     pair: &Pair<'_>,
     was: impl IntoIterator<Item = (perspt_core::path::RelPath, Was)>,
     mut sources: Sources,

@@ -15,7 +15,7 @@ use perspt_core::state::{Node, SessionState};
 use perspt_core::tree::{Change, Tree};
 use perspt_lang::plugin::{Files, Pair, Plugin};
 
-use crate::actor::{Actor, Halt};
+use crate::actor::{Actor, EffectError};
 use crate::tree::TreeFiles;
 use crate::verify::more::parsed_data;
 
@@ -28,9 +28,9 @@ impl Actor {
         node: Option<&Node>,
         branch: &Branch,
         files: &TreeFiles,
-    ) -> Result<Reading, Halt> {
+    ) -> Result<Reading, EffectError> {
         let changes = self.changes_of(branch)?;
-        let base = TreeFiles::new(self.tree_of(branch.base)?, self.sources());
+        let base = TreeFiles::new(self.load_tree(branch.base)?, self.sources());
         let mut residuals = Vec::new();
         let mut inventory = Inventory::default();
         if branch.tree == branch.base.id {
@@ -46,8 +46,8 @@ impl Actor {
             residuals.extend(not_made(node, &base, files));
             residuals.extend(forbidden_patterns(node, &changes, files));
         }
-        base.is_whole()?;
-        files.is_whole()?;
+        base.check_complete()?;
+        files.check_complete()?;
         let (looked, broken) = parsed_data(&changes, &base, files);
         residuals.extend(broken);
         let readers = self.readers_of(state, &changes)?;
@@ -65,12 +65,12 @@ impl Actor {
     }
 
     /// The roots whose tools have read something that is changed now.
-    fn readers_of(&self, state: &SessionState, changes: &[Change]) -> Result<BTreeSet<RootRef>, Halt> {
+    fn readers_of(&self, state: &SessionState, changes: &[Change]) -> Result<BTreeSet<RootRef>, EffectError> {
         let known = state.baseline.readings.values().flatten().map(|reading| reading.blob);
         let known: BTreeSet<_> = known.chain(state.first_baseline.values().flatten().copied()).collect();
         let mut readers = BTreeSet::new();
         for blob in known {
-            let Reading { stage, looked, .. } = self.kept("a reading", blob)?;
+            let Reading { stage, looked, .. } = self.load_blob("a reading", blob)?;
             if stage.kind != StageKind::Structure
                 && changes.iter().any(|change| looked.contains(&change.path))
             {
@@ -88,7 +88,7 @@ impl Actor {
         plugin: &'static dyn Plugin,
         branch: &Branch,
         mut inventory: Inventory,
-    ) -> Result<Inventory, Halt> {
+    ) -> Result<Inventory, EffectError> {
         inventory.support.retain(|one| !state.authored.contains(&one.path));
         inventory.evidence.retain(|one| !state.authored.contains(&one.path));
         let first = state.found.as_ref().map(|found| found.base).filter(|first| first.id != branch.base.id);
@@ -108,8 +108,8 @@ impl Actor {
         state: &SessionState,
         first: TreeRef,
         branch: &Branch,
-    ) -> Result<Tree, Halt> {
-        let (mut tree, now) = (self.tree_of(first)?, self.tree_of(branch.base)?);
+    ) -> Result<Tree, EffectError> {
+        let (mut tree, now) = (self.load_tree(first)?, self.load_tree(branch.base)?);
         let is_ours = |path: &RelPath| {
             let mut committed = state.nodes.values().filter(|node| node.end == Some(NodeEnd::Committed));
             committed.any(|node| {

@@ -19,7 +19,7 @@ use perspt_policy::bounds::Bounds;
 const MAX_NODES: usize = 40;
 
 /// What a plan stands on.
-pub struct Ground<'a> {
+pub struct ProjectFacts<'a> {
     /// The tree it starts from.
     pub tree: &'a Tree,
     /// Its bounds.
@@ -32,7 +32,7 @@ pub struct Ground<'a> {
     pub plugins: &'a [&'a dyn Plugin],
 }
 
-impl Ground<'_> {
+impl ProjectFacts<'_> {
     /// Every root by reference.
     pub fn root_refs(&self) -> Vec<RootRef> {
         self.roots.iter().map(|root| RootRef { dir: root.dir.clone(), plugin: root.plugin.clone() }).collect()
@@ -53,8 +53,8 @@ pub struct Settled {
 }
 
 /// Puts a plan right, or says why it cannot be carried out.
-pub fn settle(plan: Plan, ground: &Ground<'_>) -> Result<Settled, Vec<String>> {
-    let mut work = Settling { ground, plan, notes: Vec::new(), faults: Vec::new(), file_edges: Vec::new() };
+pub fn settle(plan: Plan, project: &ProjectFacts<'_>) -> Result<Settled, Vec<String>> {
+    let mut work = Settling { project, plan, notes: Vec::new(), faults: Vec::new(), file_edges: Vec::new() };
     work.names();
     work.files();
     work.declarations();
@@ -75,7 +75,7 @@ pub fn settle(plan: Plan, ground: &Ground<'_>) -> Result<Settled, Vec<String>> {
 }
 
 struct Settling<'a> {
-    ground: &'a Ground<'a>,
+    project: &'a ProjectFacts<'a>,
     plan: Plan,
     notes: Vec<String>,
     faults: Vec<String>,
@@ -87,10 +87,10 @@ impl Settling<'_> {
     /// Paths must lie in bounds; a folder is no file.
     fn files(&mut self) {
         let named: Vec<RelPath> = self.plan.nodes.iter().flat_map(files_of).cloned().collect();
-        let in_tree = |path: &RelPath| self.ground.tree.entries.contains_key(path);
+        let in_tree = |path: &RelPath| self.project.tree.entries.contains_key(path);
         let is_folder = |path: &RelPath| {
             let below = |other: &RelPath| other != path && other.is_within(path);
-            !in_tree(path) && (named.iter().any(below) || self.ground.tree.entries.keys().any(below))
+            !in_tree(path) && (named.iter().any(below) || self.project.tree.entries.keys().any(below))
         };
         for node in &mut self.plan.nodes {
             let id = &node.id;
@@ -106,7 +106,7 @@ impl Settling<'_> {
             }
             node.modifies.retain(|file| !node.output_files.contains(file));
             for file in files_of(node) {
-                if let Err(refusal) = self.ground.bounds.check(file.as_str()) {
+                if let Err(refusal) = self.project.bounds.check(file.as_str()) {
                     let fault = format!("task `{id}`: {refusal}");
                     if !self.faults.contains(&fault) {
                         self.faults.push(fault);
@@ -121,9 +121,9 @@ impl Settling<'_> {
         let made: Vec<RelPath> =
             self.plan.nodes.iter().flat_map(|node| &node.output_files).cloned().collect();
         let is_file = |path: &RelPath| {
-            self.ground.tree.entries.contains_key(path)
+            self.project.tree.entries.contains_key(path)
                 || made.contains(path)
-                || self.ground.is_test_file(path)
+                || self.project.is_test_file(path)
         };
         for node in &mut self.plan.nodes {
             for declared in node.changes_tests.iter().filter(|declared| !is_file(&declared.path)) {
@@ -163,7 +163,7 @@ impl Settling<'_> {
     }
 
     fn in_tree(&self, path: &RelPath) -> bool {
-        self.ground.tree.entries.contains_key(path)
+        self.project.tree.entries.contains_key(path)
     }
 }
 

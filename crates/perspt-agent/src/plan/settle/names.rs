@@ -71,7 +71,7 @@ impl Settling<'_> {
     fn unknown(&mut self, id: &NodeId, dependency: &NodeId) {
         let file = RelPath::parse(dependency.as_str()).ok();
         let owner = file.as_ref().and_then(|file| self.plan.owners().get(file).map(|id| (*id).clone()));
-        let exists = |file: &RelPath| self.ground.tree.entries.keys().any(|path| path.is_within(file));
+        let exists = |file: &RelPath| self.project.tree.entries.keys().any(|path| path.is_within(file));
         let shown = cut(dependency.as_str(), MAX_ID);
         match (file, owner) {
             (_, Some(owner)) if owner != *id => {
