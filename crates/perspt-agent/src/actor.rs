@@ -11,16 +11,17 @@ use perspt_core::state::{SessionState, Wanted};
 use perspt_lang::plugin::{Machine, Plugin};
 use perspt_model::Model;
 use perspt_policy::mask::Masks;
-use perspt_sandbox::slot::{BadTarget, Slot, SlotError, StatCache};
+use perspt_sandbox::slot::{Slot, StatCache};
 use perspt_sandbox::{Cancel, Runner};
 use perspt_store::{Blobs, Home, WorkspaceLease, publish};
+use tokio::sync::OnceCell;
 
 use crate::AgentError;
 use crate::commit::bytes_kept;
+use crate::error::EffectError;
 use crate::ports::{Act, Acted, BoxFuture, Console};
-use crate::tree::MissingBytes;
 use crate::trouble::{trouble, workspace_gone};
-use crate::verify::JudgementInputs;
+use crate::verify::{JudgementInputs, Measurement};
 
 /// Makes the model a session asks; called when the first request is wanted.
 pub type ModelMaker = Box<dyn Fn(&SessionStarted) -> Result<Arc<dyn Model>, Trouble> + Send + Sync>;
@@ -59,37 +60,9 @@ pub struct Parts {
 pub struct Actor {
     pub(crate) parts: Parts,
     pub(crate) model: Mutex<Option<Arc<dyn Model>>>,
-    pub(crate) slot: tokio::sync::Mutex<Option<Slot>>,
+    pub(crate) slot: OnceCell<tokio::sync::Mutex<Slot>>,
     pub(crate) stats: Mutex<Option<StatCache>>,
-    pub(crate) namespaces: tokio::sync::OnceCell<bool>,
-}
-
-/// Why an effect gave no outcome of its own.
-pub(crate) enum EffectError {
-    /// It was cancelled.
-    Cancelled,
-    /// What it works on is no longer there: the user changed the tree.
-    BaseMoved,
-    /// Something failed that is nobody's answer.
-    Broke(AgentError),
-}
-
-impl From<MissingBytes> for EffectError {
-    fn from(MissingBytes: MissingBytes) -> EffectError {
-        EffectError::BaseMoved
-    }
-}
-
-impl<E: Into<AgentError>> From<E> for EffectError {
-    fn from(error: E) -> EffectError {
-        match error.into() {
-            // A path that is in another's way passed the answer's own bounds: the user put it there.
-            AgentError::Slot(
-                SlotError::BaseGone { .. } | SlotError::BadTarget { why: BadTarget::BelowFile, .. },
-            ) => EffectError::BaseMoved,
-            other => EffectError::Broke(other),
-        }
-    }
+    pub(crate) namespaces: OnceCell<bool>,
 }
 
 impl Actor {
@@ -98,9 +71,9 @@ impl Actor {
         Actor {
             parts,
             model: Mutex::default(),
-            slot: tokio::sync::Mutex::default(),
+            slot: OnceCell::new(),
             stats: Mutex::default(),
-            namespaces: tokio::sync::OnceCell::new(),
+            namespaces: OnceCell::new(),
         }
     }
 
@@ -120,7 +93,8 @@ impl Actor {
                 self.lay_out(state, node, *base, (*changes, commands), cancel).await.map(Acted::from)
             }
             Effect::Measure { branch, stage, run } => {
-                self.measure(state, node, branch, (stage, *run), cancel).await.map(Acted::from)
+                let wanted = Measurement { node, branch, stage, run: *run };
+                self.measure(state, &wanted, cancel).await.map(Acted::from)
             }
             Effect::RunOldTests { branch, stage } => {
                 self.run_old_tests(state, branch, stage, cancel).await.map(Acted::from)
@@ -165,7 +139,7 @@ impl Actor {
                 Ok(outcome) => outcome,
                 Err(error) => self.broke(&error),
             },
-            EffectError::Broke(error) => self.broke(&error),
+            EffectError::Failed(error) => self.broke(&error),
         }
     }
 

@@ -10,7 +10,8 @@ use perspt_core::reading::Reading;
 use perspt_core::state::SessionState;
 use perspt_sandbox::Cancel;
 
-use crate::actor::{Actor, EffectError};
+use crate::actor::Actor;
+use crate::error::EffectError;
 use crate::ports::Asked;
 
 /// The most grants that one answer is recorded with; beyond that they are given by file.

@@ -2,7 +2,6 @@
 //! branch, with what they change held to the node's own files.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use perspt_core::consent::{ConsentKind, Declared, Need};
 use perspt_core::path::RelPath;
@@ -15,9 +14,9 @@ use perspt_policy::argv::parse_argv;
 use perspt_sandbox::Cancel;
 
 use super::{FileAction, WriteScope};
-use crate::actor::{Actor, EffectError};
-use crate::explore::with_replaced;
-use crate::slot::SlotGuard;
+use crate::actor::Actor;
+use crate::error::EffectError;
+use crate::slot::{SlotGuard, stage_timeout};
 use crate::tree::TreeFiles;
 
 /// What becomes of an answer's commands.
@@ -146,7 +145,7 @@ impl Actor {
         tree: &mut Tree,
         cancel: &Cancel,
     ) -> Result<Vec<String>, EffectError> {
-        let timeout = Duration::from_millis(state.settings().stage_timeout_ms);
+        let timeout = stage_timeout(state);
         let mut faults = Vec::new();
         for command in commands {
             let files = TreeFiles::new(tree.clone(), self.sources());
@@ -158,8 +157,8 @@ impl Actor {
                 CommandKind::Repeats | CommandKind::Other => (plain_step(node, argv), BTreeMap::new(), false),
             };
             let hidden: Vec<RelPath> = instead.keys().cloned().collect();
-            let (laid, sources) = with_replaced(tree, self.sources(), instead);
-            slot.lay(&laid, &sources)?;
+            let files = files.with_replaced(instead);
+            slot.lay_out(&files)?;
             let output = slot.run("command", &step, timeout, cancel).await?;
             if !output.end.is_success() && !added {
                 // What it was to make is looked for as anything else is. Its process is in the record.
@@ -169,7 +168,7 @@ impl Actor {
                 faults.push(failed(command, &output.end, &output.stderr));
                 break;
             }
-            faults.extend(self.take_changes(state, node, slot, (&laid, &hidden), tree)?);
+            faults.extend(self.take_changes(state, node, slot, (files.tree(), &hidden), tree)?);
         }
         Ok(faults)
     }
@@ -230,7 +229,7 @@ impl Actor {
         (base, tree): (&Tree, &Tree),
         cancel: &Cancel,
     ) -> Result<(), EffectError> {
-        let timeout = Duration::from_millis(state.settings().stage_timeout_ms);
+        let timeout = stage_timeout(state);
         let old = TreeFiles::new(base.clone(), self.sources());
         let new = TreeFiles::new(tree.clone(), self.sources());
         for root in &node.roots {
@@ -240,8 +239,7 @@ impl Actor {
             }
             let root = self.root(&root.dir, &root.plugin, &new);
             let Some(Fetch { step, instead }) = plugin.fetch(&root, &new) else { continue };
-            let (laid, sources) = with_replaced(tree, self.sources(), instead);
-            slot.lay(&laid, &sources)?;
+            slot.lay_out(&new.with_replaced(instead))?;
             // What could not be fetched shows in the build, with the compiler's own words.
             slot.run("fetch", &step, timeout, cancel).await?;
             slot.recheck()?;

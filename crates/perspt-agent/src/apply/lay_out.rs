@@ -1,7 +1,5 @@
 //! Laying a candidate out and settling its lock files, before it gets its name.
 
-use std::time::Duration;
-
 use perspt_core::effect::{Branch, TreeRef};
 use perspt_core::event::{DiffNote, Ended};
 use perspt_core::ids::{BlobId, NodeId};
@@ -11,8 +9,9 @@ use perspt_core::tree::{Change, Entry, EntryKind, Tree};
 use perspt_sandbox::Cancel;
 
 use super::merge::merge;
-use crate::actor::{Actor, EffectError};
-use crate::slot::SlotGuard;
+use crate::actor::Actor;
+use crate::error::EffectError;
+use crate::slot::{SlotGuard, stage_timeout};
 use crate::tree::{LISTED, TreeFiles};
 use crate::verify::masked_lines;
 
@@ -32,24 +31,24 @@ impl Actor {
             Err(files) => return Ok(Ended::Overtaken { files }),
         };
         let mut tree = base_tree.with(&changes);
-        let mut slot = self.slot().await?;
+        let mut slot = self.take_slot().await?;
         let node = node.and_then(|id| state.nodes.get(id));
         if let Some(node) = node {
             let faults = self.run_commands(state, node, commands, &mut slot, &mut tree, cancel).await?;
             if !faults.is_empty() {
-                let runs = std::mem::take(&mut slot.runs);
+                let runs = slot.take_runs();
                 let violations = masked_lines(&self.parts.masks, &faults);
                 return Ok(Ended::LayoutRefused { violations, runs });
             }
             self.fetch_new(state, node, &mut slot, (&base_tree, &tree), cancel).await?;
         }
-        slot.lay(&tree, &self.sources())?;
         let files = TreeFiles::new(tree.clone(), self.sources());
+        slot.lay_out(&files)?;
         for root in node.iter().flat_map(|node| &node.roots) {
             let root = self.root(&root.dir, &root.plugin, &files);
             let step = self.plugin(&root.plugin).and_then(|plugin| plugin.prepare(&root, &files));
             let Some(step) = step else { continue };
-            let timeout = Duration::from_millis(state.settings().stage_timeout_ms);
+            let timeout = stage_timeout(state);
             // A lock file that cannot be settled shows as the build stage's own error.
             slot.run("prepare", &step, timeout, cancel).await?;
             self.take_lockfiles(&mut slot, &base_tree, &mut tree)?;
@@ -57,7 +56,7 @@ impl Actor {
         let changes = base_tree.changes_to(&tree);
         let branch = Branch { base, changes: Some(self.store_blob(&changes)?), tree: tree.id() };
         let diff = diff_note(&changes);
-        let runs = std::mem::take(&mut slot.runs);
+        let runs = slot.take_runs();
         Ok(Ended::LaidOut {
             tree: branch.tree,
             changes: branch.changes.unwrap_or(BlobId::of(b"")),
@@ -134,7 +133,7 @@ impl Actor {
             let id = self.parts.blobs.put(&bytes)?;
             tree.entries.insert(path, Entry { kind: EntryKind::File, hash: id.0, size: bytes.len() as u64 });
         }
-        slot.lay(tree, &self.sources())?;
+        slot.lay_out(&TreeFiles::new(tree.clone(), self.sources()))?;
         Ok(())
     }
 }

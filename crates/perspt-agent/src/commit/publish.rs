@@ -14,7 +14,8 @@ use perspt_store::publish::{Kept, KeptAs, Publication, Published, publish};
 use serde_json::value::to_raw_value;
 
 use crate::AgentError;
-use crate::actor::{Actor, EffectError};
+use crate::actor::Actor;
+use crate::error::EffectError;
 use crate::ports::Acted;
 use crate::verify::JudgementInputs;
 

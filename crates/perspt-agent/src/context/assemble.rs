@@ -10,7 +10,8 @@ use perspt_lang::plugin::{Files, Plugin};
 use perspt_model::estimate_tokens;
 
 use super::{ContextBudget, Package, Request, assemble};
-use crate::actor::{Actor, EffectError};
+use crate::actor::Actor;
+use crate::error::EffectError;
 use crate::prompt::{Evidence, ProjectEvidence, RetryEvidence, compile};
 use crate::verify::{masked_finding, masked_lines};
 

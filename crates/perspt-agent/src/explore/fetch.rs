@@ -1,18 +1,13 @@
 //! Fetching dependencies before anything is measured.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
-
 use perspt_core::effect::{Branch, TreeRef};
 use perspt_core::event::Ended;
-use perspt_core::path::RelPath;
 use perspt_core::state::SessionState;
-use perspt_core::tree::{EntryKind, Tree};
-use perspt_lang::plugin::Files;
 use perspt_sandbox::Cancel;
 
-use crate::actor::{Actor, EffectError};
-use crate::tree::Sources;
+use crate::actor::Actor;
+use crate::error::EffectError;
+use crate::slot::stage_timeout;
 
 impl Actor {
     /// Brings what the lock files name onto the machine, without running any of it, or anything of the tree.
@@ -24,32 +19,16 @@ impl Actor {
     ) -> Result<Ended, EffectError> {
         let branch = Branch { base: tree, changes: None, tree: tree.id };
         let files = self.branch_files(&branch)?;
-        let mut slot = self.slot().await?;
-        let timeout = Duration::from_millis(state.settings().stage_timeout_ms);
+        let mut slot = self.take_slot().await?;
+        let timeout = stage_timeout(state);
         for root in self.roots(state, &files) {
             let fetch = self.plugin(&root.plugin).and_then(|plugin| plugin.fetch(&root, &files));
             let Some(fetch) = fetch else { continue };
-            let (tree, sources) = with_replaced(files.tree(), self.sources(), fetch.instead);
-            slot.lay(&tree, &sources)?;
+            slot.lay_out(&files.with_replaced(fetch.instead))?;
             // What could not be fetched shows in the baseline, with the compiler's own words.
             slot.run("fetch", &fetch.step, timeout, cancel).await?;
             slot.recheck()?;
         }
-        Ok(Ended::Fetched { runs: std::mem::take(&mut slot.runs) })
+        Ok(Ended::Fetched { runs: slot.take_runs() })
     }
-}
-
-/// A tree in which some files hold another text, or are left out.
-pub(crate) fn with_replaced(
-    tree: &Tree,
-    mut sources: Sources,
-    instead: BTreeMap<RelPath, Option<String>>,
-) -> (Tree, Sources) {
-    let mut tree = tree.clone();
-    for (path, text) in instead {
-        tree.entries.remove(&path);
-        let entry = text.map(|text| sources.hold(EntryKind::File, text));
-        tree.entries.extend(entry.map(|entry| (path, entry)));
-    }
-    (tree, sources)
 }

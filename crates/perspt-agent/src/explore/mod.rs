@@ -6,5 +6,4 @@ mod probe;
 mod roots;
 mod snapshot;
 
-pub(crate) use fetch::with_replaced;
 pub use probe::{Probed, try_tools};

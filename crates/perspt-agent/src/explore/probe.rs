@@ -1,19 +1,20 @@
-//! Which tools work: each is run on a small project of ours. And what has to be fetched.
+//! Which tools work: each is run on a small project of ours.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use perspt_core::event::{Ended, MissingTool, RootRef, RootStages, StageTool};
 use perspt_core::stage::StepEnd;
 use perspt_core::state::SessionState;
 use perspt_lang::plugin::{Files, Machine, Plugin, Probe, Selection, ToolState, Tools};
-use perspt_sandbox::{Cancel, Runner};
+use perspt_sandbox::Cancel;
 use serde::{Deserialize, Serialize};
 
 use crate::AgentError;
-use crate::actor::{Actor, EffectError};
-use crate::slot::{Floor, SlotGuard, confinement_text, one_line};
+use crate::actor::Actor;
+use crate::error::EffectError;
+use crate::slot::{RunConfig, SlotGuard, confinement_text, one_line, probe_timeout};
 
 /// Everything the probes saw, kept for later stages and resumes.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -28,9 +29,9 @@ impl Actor {
         let files = self.branch_files(&branch)?;
         let mut probed = Probed::default();
         let mut lines = Vec::new();
-        let mut slot = self.slot().await?;
+        let mut slot = self.take_slot().await?;
         let roots = self.roots(state, &files);
-        let timeout = Duration::from_millis(state.settings().probe_timeout_ms);
+        let timeout = probe_timeout(state);
         for root in &roots {
             let Some(plugin) = self.plugin(&root.plugin) else { continue };
             if probed.tools.contains_key(plugin.name()) {
@@ -38,7 +39,8 @@ impl Actor {
             }
             let mut tools = Tools::new();
             for probe in plugin.probes(&self.parts.machine) {
-                let seen = run_probe(&mut slot, plugin, &probe, timeout, cancel).await?;
+                let seen = run_probe(&slot, plugin, &probe, timeout, cancel).await;
+                let seen = slot.freed(seen)?;
                 lines.push(line(&probe.tool, &seen));
                 tools.insert(probe.tool.clone(), seen);
             }
@@ -61,11 +63,12 @@ impl Actor {
         cancel: &Cancel,
     ) -> Result<Option<MissingTool>, EffectError> {
         let before = self.probed(state)?;
-        let timeout = Duration::from_millis(state.settings().probe_timeout_ms);
+        let timeout = probe_timeout(state);
         for probe in plugin.probes(&self.parts.machine) {
             let known = before.tools.get(plugin.name()).and_then(|tools| tools.get(&probe.tool));
             let Some(ToolState::Works { version: old }) = known else { continue };
-            let (why, install) = match run_probe(slot, plugin, &probe, timeout, cancel).await? {
+            let seen = run_probe(slot, plugin, &probe, timeout, cancel).await;
+            let (why, install) = match slot.freed(seen)? {
                 ToolState::Works { version } if version == *old => continue,
                 ToolState::Works { version } => (
                     format!("it was `{old}` when the session began and is `{version}` now"),
@@ -124,25 +127,23 @@ impl Actor {
     }
 }
 
-/// Tries every tool of every plugin in a place of its own, for people who want to know what works.
+/// Tries every tool of every plugin in a slot at `dir`, outside any session.
 pub async fn try_tools(
     dir: &Path,
-    workspace: &Path,
-    runner: &Runner,
+    config: RunConfig<'_>,
     machine: &Machine,
-    env: &BTreeMap<String, String>,
-    secret_places: &[PathBuf],
     timeout: Duration,
 ) -> Result<Vec<(&'static str, String, ToolState)>, AgentError> {
     let plugins = perspt_lang::plugins();
-    let mut slot = SlotGuard::own(Floor { runner, env, workspace, secret_places }, dir, plugins)?;
+    let mut slot = SlotGuard::open(config, dir, plugins)?;
     let cancel = Cancel::new();
     let mut seen = Vec::new();
     for plugin in plugins {
         for probe in plugin.probes(machine) {
-            match run_probe(&mut slot, *plugin, &probe, timeout, &cancel).await {
+            let state = run_probe(&slot, *plugin, &probe, timeout, &cancel).await;
+            match slot.freed(state) {
                 Ok(state) => seen.push((plugin.name(), probe.tool, state)),
-                Err(EffectError::Broke(error)) => return Err(error),
+                Err(EffectError::Failed(error)) => return Err(error),
                 Err(EffectError::Cancelled | EffectError::BaseMoved) => {}
             }
         }
@@ -152,7 +153,7 @@ pub async fn try_tools(
 }
 
 async fn run_probe(
-    slot: &mut SlotGuard<'_>,
+    slot: &SlotGuard<'_>,
     plugin: &'static dyn Plugin,
     probe: &Probe,
     timeout: Duration,
@@ -161,7 +162,7 @@ async fn run_probe(
     let folder = slot.probe_folder(&format!("{}-{}", plugin.name(), probe.tool), &probe.files)?;
     let mut outputs = Vec::new();
     for step in &probe.steps {
-        let output = slot.run_in(&folder, "probe", step, timeout, cancel).await?;
+        let output = slot.run_probe_step(&folder, step, timeout, cancel).await?;
         let hung = output.end == StepEnd::TimedOut;
         outputs.push(output);
         if hung {

@@ -13,7 +13,8 @@ use perspt_sandbox::slot::{WalkError, WalkNote};
 use toml_edit::DocumentMut;
 
 use crate::AgentError;
-use crate::actor::{Actor, EffectError};
+use crate::actor::Actor;
+use crate::error::EffectError;
 use crate::tree::TreeFiles;
 
 /// The most language roots a workspace may have.

@@ -10,7 +10,8 @@ use perspt_model::{Limits, ModelError, Prompt, Tag, estimate_tokens};
 use perspt_sandbox::Cancel;
 
 use crate::AgentError;
-use crate::actor::{Actor, EffectError};
+use crate::actor::Actor;
+use crate::error::EffectError;
 use crate::parse::capture;
 use crate::prompt::Compiled;
 
@@ -27,7 +28,7 @@ impl Actor {
         let compiled: Compiled = self.load_text("a prompt", prompt)?;
         let model = self.model.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let Some(model) = model else {
-            return Err(EffectError::Broke(AgentError::Stuck(
+            return Err(EffectError::Failed(AgentError::Stuck(
                 "a request was started before its model was made".to_owned(),
             )));
         };

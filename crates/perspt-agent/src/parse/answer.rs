@@ -9,14 +9,15 @@ use perspt_core::event::{Ended, ParseState, RetryClass};
 use perspt_core::ids::{BlobId, NodeId};
 use perspt_core::path::RelPath;
 use perspt_core::state::{Node, SessionState};
-use perspt_core::tree::{Change, Entry};
+use perspt_core::tree::Change;
 use perspt_lang::plugin::{Files, Plugin};
 use perspt_policy::bounds::Bounds;
 
 use super::{ReadBundle, capture, read_bundle};
-use crate::actor::{Actor, EffectError};
+use crate::actor::Actor;
 use crate::apply::{Applied, Commands, WriteScope, apply, removed_secrets, restore_secrets};
-use crate::tree::{IGNORE_FILE, Sources, TreeFiles, ignore_files};
+use crate::error::EffectError;
+use crate::tree::{IGNORE_FILE, TreeFiles, ignore_files};
 use crate::verify::masked_lines;
 
 /// Lines of a rejection that an event carries; the evidence holds all of them.
@@ -107,14 +108,8 @@ impl Actor {
         if !applied.files.keys().any(is_manifest) {
             return Vec::new();
         }
-        let (mut tree, mut sources) = (files.tree().clone(), self.sources());
-        for (path, now) in &applied.files {
-            match now {
-                Some((kind, text)) => tree.entries.insert(path.clone(), sources.hold(*kind, text.clone())),
-                None => tree.entries.remove(path),
-            };
-        }
-        let after = TreeFiles::new(tree, sources);
+        let text = |now: &Option<(_, String)>| now.as_ref().map(|(_, text)| text.clone());
+        let after = files.with_replaced(applied.files.iter().map(|(path, now)| (path.clone(), text(now))));
         let plugins = node.roots.iter().filter_map(|root| self.plugin(&root.plugin));
         let named: BTreeSet<String> = plugins.flat_map(|plugin| plugin.dependencies(&after)).collect();
         self.unknown_packages(state, node, named, files)
@@ -205,18 +200,6 @@ impl Actor {
             self.store_original(&sources, path, &entry)?;
         }
         Ok(changes)
-    }
-
-    /// Keeps what a file was before a change.
-    pub(crate) fn store_original(
-        &self,
-        sources: &Sources,
-        path: &RelPath,
-        entry: &Entry,
-    ) -> Result<(), EffectError> {
-        let bytes = sources.bytes(path, entry).ok_or(EffectError::BaseMoved)?;
-        self.parts.blobs.put(&bytes)?;
-        Ok(())
     }
 }
 

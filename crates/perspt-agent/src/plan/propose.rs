@@ -7,7 +7,8 @@ use perspt_lang::plugin::{Files, Plugin};
 use perspt_policy::bounds::Bounds;
 
 use super::{PlanRead, ProjectFacts, RootedNode, assign_roots, fallback, read_plan, settle};
-use crate::actor::{Actor, EffectError};
+use crate::actor::Actor;
+use crate::error::EffectError;
 use crate::parse::{bounded, capture};
 use crate::ports::Acted;
 use crate::tree::ignore_files;

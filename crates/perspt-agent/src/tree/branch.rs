@@ -1,16 +1,12 @@
-//! Trees and their bytes: snapshots, manifests, branches.
+//! The workspace as a tree, trees by their reference, and branches.
 
 use std::sync::PoisonError;
 
 use perspt_core::effect::{Branch, TreeRef};
 use perspt_core::event::Ended;
-use perspt_core::ids::BlobId;
 use perspt_core::state::SessionState;
 use perspt_core::tree::{Change, Tree};
 use perspt_sandbox::slot::{StatCache, WalkLimits, WalkNote, walk};
-use perspt_store::Blobs;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 use super::{Sources, TreeFiles};
 use crate::AgentError;
@@ -20,65 +16,27 @@ use crate::actor::Actor;
 pub(crate) const LISTED: usize = 40;
 
 impl Actor {
-    /// Keeps a value for good.
-    pub(crate) fn store_blob(&self, value: &impl Serialize) -> Result<BlobId, AgentError> {
-        put(&self.parts.blobs, value)
-    }
-
-    /// A value that was kept for good.
-    pub(crate) fn load_blob<T: DeserializeOwned>(
-        &self,
-        what: &'static str,
-        id: BlobId,
-    ) -> Result<T, AgentError> {
-        get(&self.parts.blobs, what, id)
-    }
-
-    /// Keeps a prompt or a rejected answer until the node it is about is closed.
-    pub(crate) fn store_text(&self, value: &impl Serialize) -> Result<BlobId, AgentError> {
-        put(&self.parts.texts, value)
-    }
-
-    /// A prompt or a rejected answer of an open node.
-    pub(crate) fn load_text<T: DeserializeOwned>(
-        &self,
-        what: &'static str,
-        id: BlobId,
-    ) -> Result<T, AgentError> {
-        get(&self.parts.texts, what, id)
-    }
-
-    /// An answer as it came; the empty one needs no file.
-    pub(crate) fn load_answer(&self, id: BlobId) -> Result<String, AgentError> {
-        if id == BlobId::of(b"") {
-            return Ok(String::new());
-        }
-        let what = "an answer";
-        String::from_utf8(self.parts.texts.get(id)?)
-            .map_err(|error| AgentError::Blob { what, why: error.to_string() })
-    }
-
     /// The workspace as it is now. Files that have not changed since the last look are not read again.
     pub(crate) fn walk_workspace(&self) -> Result<(Tree, Vec<WalkNote>), AgentError> {
         let mut stats = self.stats.lock().unwrap_or_else(PoisonError::into_inner);
-        let kept_at = self.slot_dir().join("workspace-stats");
+        let cache_file = self.slot_dir().join("workspace-stats");
         let cache = stats.get_or_insert_with(|| {
-            std::fs::read(&kept_at).map(|bytes| StatCache::from_bytes(&bytes)).unwrap_or_default()
+            std::fs::read(&cache_file).map(|bytes| StatCache::from_bytes(&bytes)).unwrap_or_default()
         });
         let walked = walk(&self.parts.workspace, cache, &WalkLimits::default())?;
         // A lost cache costs time, nothing else.
         if std::fs::create_dir_all(self.slot_dir()).is_ok() {
-            let _ = std::fs::write(&kept_at, cache.to_bytes());
+            let _ = std::fs::write(&cache_file, cache.to_bytes());
         }
         Ok((walked.tree, walked.notes))
     }
 
-    /// A tree with its manifest kept.
+    /// Stores the manifest of a tree.
     pub(crate) fn store_tree(&self, tree: &Tree) -> Result<TreeRef, AgentError> {
         Ok(TreeRef { id: tree.id(), manifest: self.store_blob(tree)? })
     }
 
-    /// The tree a reference names; its entries must give its name.
+    /// The tree that a reference names. Its entries must give the same id.
     pub(crate) fn load_tree(&self, tree: TreeRef) -> Result<Tree, AgentError> {
         let entries: Tree = self.load_blob("a tree", tree.manifest)?;
         if entries.id() != tree.id {
@@ -137,14 +95,4 @@ impl Actor {
         let changed = changes.into_iter().take(LISTED).map(|change| change.path).collect();
         Ok(Ended::BaseMoved { head: self.store_tree(now)?, changed, more })
     }
-}
-
-fn put(blobs: &Blobs, value: &impl Serialize) -> Result<BlobId, AgentError> {
-    let bytes = serde_json::to_vec(value)
-        .map_err(|error| AgentError::Blob { what: "a value", why: error.to_string() })?;
-    Ok(blobs.put(&bytes)?)
-}
-
-fn get<T: DeserializeOwned>(blobs: &Blobs, what: &'static str, id: BlobId) -> Result<T, AgentError> {
-    serde_json::from_slice(&blobs.get(id)?).map_err(|error| AgentError::Blob { what, why: error.to_string() })
 }

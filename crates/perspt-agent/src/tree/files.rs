@@ -1,5 +1,5 @@
-//! The files of a tree, wherever their bytes are: in the session's blobs, in the workspace, or in the
-//! slot. Every byte that is handed out has the hash its entry says.
+//! The files of a tree, wherever their bytes are: in the session's blobs, in the workspace, or in the slot. Bytes are
+//! only handed out where they have the hash that their entry says.
 
 use std::collections::BTreeMap;
 use std::io::{self, Cursor, Read};
@@ -26,7 +26,7 @@ pub const TEXT_CAP: u64 = 5 * 1024 * 1024;
 /// Where bytes may be found, in the order they are looked for.
 #[derive(Clone)]
 pub struct Sources {
-    /// Files that exist only in memory: plants.
+    /// Texts that exist only in memory, such as planted errors.
     pub memory: BTreeMap<Sha, Vec<u8>>,
     /// The session's blobs.
     pub blobs: Blobs,
@@ -43,7 +43,7 @@ impl Sources {
         })
     }
 
-    /// Holds a text in memory, for a tree that nobody keeps; what a tree lists of it.
+    /// Holds a text in memory, for a tree that is not stored, and gives its entry.
     pub fn hold(&mut self, kind: EntryKind, text: String) -> Entry {
         let entry = Applied::entry(kind, &text);
         self.memory.insert(entry.hash, text.into_bytes());
@@ -89,7 +89,7 @@ pub struct TreeFiles {
     missing: AtomicBool,
 }
 
-/// Bytes of the tree are nowhere to be found any more: whoever had them has changed them.
+/// Bytes of the tree are gone: the user has changed the file that had them.
 pub struct MissingBytes;
 
 impl TreeFiles {
@@ -98,8 +98,24 @@ impl TreeFiles {
         TreeFiles { tree, sources, texts: Mutex::default(), missing: AtomicBool::new(false) }
     }
 
-    /// Whether every file that was asked for so far could be had. What was made of a tree with holes is not to be
-    /// believed.
+    /// Where the bytes are.
+    pub fn sources(&self) -> &Sources {
+        &self.sources
+    }
+
+    /// The same files with other texts in some of them, or without them.
+    pub fn with_replaced(&self, texts: impl IntoIterator<Item = (RelPath, Option<String>)>) -> TreeFiles {
+        let (mut tree, mut sources) = (self.tree.clone(), self.sources.clone());
+        for (path, text) in texts {
+            match text {
+                Some(text) => tree.entries.insert(path, sources.hold(EntryKind::File, text)),
+                None => tree.entries.remove(&path),
+            };
+        }
+        TreeFiles::new(tree, sources)
+    }
+
+    /// Whether every file that was asked for so far could be read. Results from an incomplete tree must not be used.
     pub fn check_complete(&self) -> Result<(), MissingBytes> {
         if self.missing.load(Ordering::Relaxed) { Err(MissingBytes) } else { Ok(()) }
     }

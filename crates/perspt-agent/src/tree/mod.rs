@@ -1,5 +1,6 @@
 //! Trees and their bytes: blobs, branches, and the files of a tree wherever their bytes are.
 
+mod blobs;
 mod branch;
 mod files;
 

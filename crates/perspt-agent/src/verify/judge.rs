@@ -17,7 +17,8 @@ use perspt_core::state::{Node, SessionState};
 use perspt_lang::plugin::Files;
 
 use crate::AgentError;
-use crate::actor::{Actor, EffectError};
+use crate::actor::Actor;
+use crate::error::EffectError;
 
 /// The blobs that a judgement is made from.
 pub(crate) struct JudgementInputs<'a> {

@@ -2,14 +2,17 @@
 //! checking by planted errors that each stage can see, and handing all of that to the judge.
 
 mod calibrate;
+mod extra_checks;
+mod faults;
 mod judge;
 mod masked;
 mod measure;
-mod more;
 mod reuse;
 mod run_new_tests;
 mod run_old_tests;
+mod stage_run;
 mod structure;
 
 pub(crate) use judge::JudgementInputs;
 pub(crate) use masked::{masked_finding, masked_lines};
+pub(crate) use measure::Measurement;

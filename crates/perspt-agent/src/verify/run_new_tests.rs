@@ -1,11 +1,12 @@
-//! The tests that a candidate adds, over the code as it was. A new test that passes there shows nothing of what the
-//! candidate does; that is shown to the user and charged to nobody.
+//! Running the tests that a candidate adds over the code before it. A new test that passes there shows nothing of what
+//! the candidate does. That is shown to the user and charged to nobody.
 
 use std::collections::BTreeSet;
 
 use perspt_core::effect::Branch;
 use perspt_core::energy::{NewTests, ReadingSummary};
 use perspt_core::event::Ended;
+use perspt_core::ids::BlobId;
 use perspt_core::inventory::TestId;
 use perspt_core::path::RelPath;
 use perspt_core::reading::{Reading, StageId, TestEnd};
@@ -13,10 +14,10 @@ use perspt_core::state::{Node, SessionState, Work};
 use perspt_lang::plugin::{Concessions, Pair};
 use perspt_sandbox::Cancel;
 
-use super::measure::Laid;
-use super::run_old_tests::with_old_tests;
-use crate::actor::{Actor, EffectError};
-use crate::tree::TreeFiles;
+use super::run_old_tests::with_tests_of_base;
+use super::stage_run::{StageRun, TreeUnderTest};
+use crate::actor::Actor;
+use crate::error::EffectError;
 
 impl Actor {
     /// Runs the tests that the candidate adds over the code of its base.
@@ -38,24 +39,23 @@ impl Actor {
         if added.is_empty() {
             return Ok(Ended::NewTestsRan { tests: NewTests::default(), reading: taken, runs: vec![] });
         }
-        let base = TreeFiles::new(self.load_tree(branch.base)?, self.sources());
-        let files = self.branch_files(branch)?;
-        // The same exchange as for old tests, seen from the other side: old code, new tests.
-        let pair = Pair { base: &files, candidate: &base };
-        let (tree, sources) =
-            with_old_tests(&pair, plugin.old_tests(&pair, &Concessions::default()), self.sources());
-        base.check_complete()?;
-        files.check_complete()?;
+        let compared = self.compared_files(branch)?;
+        // The same exchange as for old tests, from the other side: old code, new tests.
+        let pair = Pair { base: &compared.candidate, candidate: &compared.base };
+        let files =
+            with_tests_of_base(&pair, plugin.old_tests(&pair, &Concessions::default()), self.sources());
+        compared.check_complete()?;
         let only: BTreeSet<(RelPath, String)> =
             added.iter().map(|id| (id.file.clone(), id.name.clone())).collect();
-        let root = self.root(&stage.root, &stage.plugin, &TreeFiles::new(tree.clone(), sources.clone()));
-        let mut slot = self.slot().await?;
-        let laid = Laid { tree: &tree, sources: &sources, base: None, only: Some(&only) };
-        let reading = self.take(state, &mut slot, laid, stage, &root, cancel).await?;
+        let root = self.root(&stage.root, &stage.plugin, &files);
+        let mut slot = self.take_slot().await?;
+        let run = StageRun { state, stage, root: &root, plugin, cancel };
+        let tree = TreeUnderTest { files: &files, base: None, only: Some(&only) };
+        let reading = self.take_reading(run, &mut slot, tree).await?;
         let passes = added.iter().filter(|id| passes(id, &reading)).count();
         let tests = NewTests { added: added.len() as u32, failed_before: (added.len() - passes) as u32 };
         let reading = self.store_blob(&reading)?;
-        Ok(Ended::NewTestsRan { tests, reading, runs: std::mem::take(&mut slot.runs) })
+        Ok(Ended::NewTestsRan { tests, reading, runs: slot.take_runs() })
     }
 
     /// The new tests that this stage ran and that pass, and the reading that says so.
@@ -63,7 +63,7 @@ impl Actor {
         &self,
         readings: &[ReadingSummary],
         stage: &StageId,
-    ) -> Result<Option<(Vec<TestId>, perspt_core::ids::BlobId)>, EffectError> {
+    ) -> Result<Option<(Vec<TestId>, BlobId)>, EffectError> {
         let mut added = Vec::new();
         for one in readings {
             let reading: Reading = self.load_blob("a reading", one.blob)?;

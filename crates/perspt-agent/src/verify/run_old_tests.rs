@@ -1,19 +1,20 @@
-//! The tests as they were, over the code as it is now. A run of its own: what it means is for the judge.
+//! Running the tests of the base over the candidate's code. What the result means is for the judge.
 
 use perspt_core::effect::Branch;
-use perspt_core::energy::ReadingSummary;
 use perspt_core::event::Ended;
+use perspt_core::path::RelPath;
 use perspt_core::reading::{Reading, StageId};
 use perspt_core::state::SessionState;
-use perspt_core::tree::{EntryKind, Tree};
+use perspt_core::tree::EntryKind;
 use perspt_lang::plugin::{Concessions, Pair, Was};
 use perspt_sandbox::Cancel;
 
-use super::measure::Laid;
-use crate::actor::{Actor, EffectError};
+use super::stage_run::{StageRun, TreeUnderTest};
+use crate::actor::Actor;
+use crate::error::EffectError;
 use crate::tree::{Sources, TreeFiles};
 
-/// How often something more of the old tests may give way to the new ones so that the rest can be built.
+/// How often more of the old tests may take their new text so that the rest can be built.
 const ROUNDS: usize = 4;
 
 impl Actor {
@@ -26,23 +27,19 @@ impl Actor {
         stage: &StageId,
         cancel: &Cancel,
     ) -> Result<Ended, EffectError> {
-        let base = TreeFiles::new(self.load_tree(branch.base)?, self.sources());
-        let candidate = self.branch_files(branch)?;
+        let compared = self.compared_files(branch)?;
         let Some(plugin) = self.plugin(&stage.plugin) else { return Err(EffectError::Cancelled) };
-        let pair = Pair { base: &base, candidate: &candidate };
+        let pair = compared.pair();
         let mut concessions = Concessions::default();
-        let mut slot = self.slot().await?;
+        let mut slot = self.take_slot().await?;
         let mut last = None;
         for _ in 0..ROUNDS {
-            let (tree, sources) =
-                with_old_tests(&pair, plugin.old_tests(&pair, &concessions), self.sources());
-            base.check_complete()?;
-            candidate.check_complete()?;
-            let files = TreeFiles::new(tree.clone(), sources.clone());
+            let files = with_tests_of_base(&pair, plugin.old_tests(&pair, &concessions), self.sources());
+            compared.check_complete()?;
             let root = self.root(&stage.root, &stage.plugin, &files);
-            let laid = Laid { tree: &tree, sources: &sources, base: None, only: None };
-            let (reading, fault) =
-                self.take_whole(state, &mut slot, laid, stage, (&root, Some(plugin)), cancel).await?;
+            let run = StageRun { state, stage, root: &root, plugin, cancel };
+            let tree = TreeUnderTest { files: &files, base: None, only: None };
+            let (reading, fault) = self.take_reading_retried(run, &mut slot, tree).await?;
             let more = plugin.concede(&pair, &concessions, &reading);
             let settled = fault.is_some() || more == concessions;
             concessions = more;
@@ -53,13 +50,11 @@ impl Actor {
         }
         let Some((reading, environment)) = last else { return Err(EffectError::Cancelled) };
         let reading = Reading { notes: concession_notes(&concessions), ..reading };
-        let blob = self.store_blob(&reading)?;
-        let runs = std::mem::take(&mut slot.runs);
-        Ok(Ended::Measured { reading: ReadingSummary::of(&reading, blob), environment, runs, reused: false })
+        Ok(self.measured(&reading, environment, slot.take_runs())?)
     }
 }
 
-/// What had to give way, for people.
+/// Which old texts had to be given up, for people.
 fn concession_notes(concessions: &Concessions) -> Vec<String> {
     let Concessions { imports, tests, files } = concessions;
     let imports = imports.iter().map(|path| format!("the imports of `{path}` are the new ones"));
@@ -68,11 +63,11 @@ fn concession_notes(concessions: &Concessions) -> Vec<String> {
 }
 
 /// The candidate's tree with the tests of its base.
-pub(super) fn with_old_tests(
+pub(super) fn with_tests_of_base(
     pair: &Pair<'_>,
-    was: impl IntoIterator<Item = (perspt_core::path::RelPath, Was)>,
+    was: impl IntoIterator<Item = (RelPath, Was)>,
     mut sources: Sources,
-) -> (Tree, Sources) {
+) -> TreeFiles {
     let mut tree = pair.candidate.tree().clone();
     for (path, was) in was {
         let kind = tree.entries.remove(&path).map_or(EntryKind::File, |entry| entry.kind);
@@ -83,5 +78,5 @@ pub(super) fn with_old_tests(
         };
         tree.entries.extend(entry.map(|entry| (path, entry)));
     }
-    (tree, sources)
+    TreeFiles::new(tree, sources)
 }

@@ -15,9 +15,10 @@ use perspt_core::state::{Node, SessionState};
 use perspt_core::tree::{Change, Tree};
 use perspt_lang::plugin::{Files, Pair, Plugin};
 
-use crate::actor::{Actor, EffectError};
+use crate::actor::Actor;
+use crate::error::EffectError;
 use crate::tree::TreeFiles;
-use crate::verify::more::parsed_data;
+use crate::verify::extra_checks::{ComparedFiles, parsed_data};
 
 const SENSOR: &str = "structure";
 
@@ -27,10 +28,9 @@ impl Actor {
         state: &SessionState,
         node: Option<&Node>,
         branch: &Branch,
-        files: &TreeFiles,
+        files: &ComparedFiles,
     ) -> Result<Reading, EffectError> {
         let changes = self.changes_of(branch)?;
-        let base = TreeFiles::new(self.load_tree(branch.base)?, self.sources());
         let mut residuals = Vec::new();
         let mut inventory = Inventory::default();
         if branch.tree == branch.base.id {
@@ -38,17 +38,16 @@ impl Actor {
             residuals.push(Residual::error(Component::Str, Class::NothingChanged, SENSOR, message));
         }
         for plugin in &self.parts.plugins {
-            let found = plugin.structure(&Pair { base: &base, candidate: files });
+            let found = plugin.structure(&files.pair());
             residuals.extend(found.residuals);
             inventory.merge(self.of_the_user(state, *plugin, branch, found.inventory)?);
         }
         if let Some(node) = node {
-            residuals.extend(not_made(node, &base, files));
-            residuals.extend(forbidden_patterns(node, &changes, files));
+            residuals.extend(not_made(node, files));
+            residuals.extend(forbidden_patterns(node, &changes, &files.candidate));
         }
-        base.check_complete()?;
         files.check_complete()?;
-        let (looked, broken) = parsed_data(&changes, &base, files);
+        let (looked, broken) = parsed_data(&changes, files);
         residuals.extend(broken);
         let readers = self.readers_of(state, &changes)?;
         let prose = |change: &Change| FileKind::of(&change.path) == FileKind::Prose;
@@ -128,9 +127,13 @@ impl Actor {
 }
 
 /// Files that the plan wants of a node and that are not there. One that it removed was there before.
-fn not_made(node: &Node, base: &TreeFiles, files: &TreeFiles) -> Vec<Residual> {
+fn not_made(node: &Node, files: &ComparedFiles) -> Vec<Residual> {
     let is_in = |files: &TreeFiles, path: &RelPath| files.tree().entries.contains_key(path);
-    let missing = node.spec.output_files.iter().filter(|path| !is_in(base, path) && !is_in(files, path));
+    let missing = node
+        .spec
+        .output_files
+        .iter()
+        .filter(|path| !is_in(&files.base, path) && !is_in(&files.candidate, path));
     let charge = |path: &RelPath| {
         let message = format!("`{path}` is to be made by this node, and it is not there");
         Residual::error(Component::Str, Class::OutputMissing, SENSOR, message).in_file(Some(path.clone()))
