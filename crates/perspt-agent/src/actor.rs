@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use perspt_core::effect::{Effect, Expects};
+use perspt_core::effect::Effect;
 use perspt_core::event::{Ended, Event, SessionStarted, Trouble};
 use perspt_core::ids::EffectId;
 use perspt_core::state::{SessionState, Wanted};
@@ -17,11 +17,14 @@ use perspt_store::{Blobs, Home, WorkspaceLease, publish};
 use tokio::sync::OnceCell;
 
 use crate::AgentError;
+use crate::apply::Layout;
 use crate::commit::bytes_kept;
+use crate::context::PromptRequest;
 use crate::error::EffectError;
+use crate::parse::ParseRequest;
 use crate::ports::{Act, Acted, BoxFuture, Console};
 use crate::trouble::{trouble, workspace_gone};
-use crate::verify::{JudgementInputs, Measurement};
+use crate::verify::{BranchStage, JudgementInputs, Measurement};
 
 /// Makes the model a session asks; called when the first request is wanted.
 pub type ModelMaker = Box<dyn Fn(&SessionStarted) -> Result<Arc<dyn Model>, Trouble> + Send + Sync>;
@@ -90,38 +93,35 @@ impl Actor {
             Effect::Probe => self.probe(state, cancel).await.map(Acted::from),
             Effect::Fetch { tree } => self.fetch(state, *tree, cancel).await.map(Acted::from),
             Effect::LayOut { base, changes, commands } => {
-                self.lay_out(state, node, *base, (*changes, commands), cancel).await.map(Acted::from)
+                let layout = Layout { node, base: *base, changes: *changes, commands };
+                self.lay_out(state, layout, cancel).await.map(Acted::from)
             }
             Effect::Measure { branch, stage, run } => {
                 let wanted = Measurement { node, branch, stage, run: *run };
                 self.measure(state, &wanted, cancel).await.map(Acted::from)
             }
             Effect::RunOldTests { branch, stage } => {
-                self.run_old_tests(state, branch, stage, cancel).await.map(Acted::from)
+                self.run_old_tests(state, BranchStage { branch, stage }, cancel).await.map(Acted::from)
             }
             Effect::RunNewTests { branch, stage } => {
-                let node = node.and_then(|id| state.nodes.get(id));
-                self.run_new_tests(state, node, branch, stage, cancel).await.map(Acted::from)
+                self.run_new_tests(state, node, BranchStage { branch, stage }, cancel).await.map(Acted::from)
             }
             Effect::Judge { branch, readings, before, old_tests, required, .. } => {
                 let inputs = JudgementInputs { branch, readings, before, old_tests, required };
                 self.judge(state, node, &inputs).map(Acted::from)
             }
             Effect::Calibrate { branch, stage, reading } => {
-                self.calibrate(state, branch, stage, *reading, cancel).await.map(Acted::from)
+                let stage = BranchStage { branch, stage };
+                self.calibrate(state, stage, *reading, cancel).await.map(Acted::from)
             }
             Effect::Assemble { intent, attempt, branch, evidence } => {
-                self.assemble(state, node, *intent, *attempt, branch, evidence).map(Acted::from)
+                let request = PromptRequest { node, intent: *intent, attempt: *attempt, branch, evidence };
+                self.assemble(state, &request).map(Acted::from)
             }
             Effect::Ask { prompt, .. } => self.ask(state, *prompt, cancel).await.map(Acted::from),
-            Effect::Parse { answer, expects } => match expects {
-                Expects::Plan => self.parse_plan(id, state, *answer, None),
-                Expects::PlanOrFallback => {
-                    let task = state.meta.as_ref().map(|meta| meta.task.as_str());
-                    self.parse_plan(id, state, *answer, task)
-                }
-                Expects::Bundle(branch) => self.parse_bundle(state, node, *answer, branch).map(Acted::from),
-            },
+            Effect::Parse { answer, expects } => {
+                self.parse(state, &ParseRequest { effect: id, node, answer: *answer, expects })
+            }
             Effect::Question { question } => {
                 self.question(state, node, question, cancel).await.map(Acted::from)
             }

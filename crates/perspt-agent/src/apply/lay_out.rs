@@ -1,6 +1,6 @@
 //! Laying a candidate out and settling its lock files, before it gets its name.
 
-use perspt_core::effect::{Branch, TreeRef};
+use perspt_core::effect::TreeRef;
 use perspt_core::event::{DiffNote, Ended};
 use perspt_core::ids::{BlobId, NodeId};
 use perspt_core::path::RelPath;
@@ -8,6 +8,7 @@ use perspt_core::state::SessionState;
 use perspt_core::tree::{Change, Entry, EntryKind, Tree};
 use perspt_sandbox::Cancel;
 
+use super::commands::NodeRun;
 use super::merge::merge;
 use crate::actor::Actor;
 use crate::error::EffectError;
@@ -15,13 +16,19 @@ use crate::slot::{SlotGuard, stage_timeout};
 use crate::tree::{LISTED, TreeFiles};
 use crate::verify::masked_lines;
 
+/// A branch to be laid out.
+pub(crate) struct Layout<'a> {
+    pub node: Option<&'a NodeId>,
+    pub base: TreeRef,
+    pub changes: BlobId,
+    pub commands: &'a [String],
+}
+
 impl Actor {
     pub(crate) async fn lay_out(
         &self,
         state: &SessionState,
-        node: Option<&NodeId>,
-        base: TreeRef,
-        (changes, commands): (BlobId, &[String]),
+        Layout { node, base, changes, commands }: Layout<'_>,
         cancel: &Cancel,
     ) -> Result<Ended, EffectError> {
         let base_tree = self.load_tree(base)?;
@@ -32,42 +39,51 @@ impl Actor {
         };
         let mut tree = base_tree.with(&changes);
         let mut slot = self.take_slot().await?;
-        let node = node.and_then(|id| state.nodes.get(id));
-        if let Some(node) = node {
-            let faults = self.run_commands(state, node, commands, &mut slot, &mut tree, cancel).await?;
+        if let Some(node) = node.and_then(|id| state.nodes.get(id)) {
+            let run = NodeRun { state, node, cancel };
+            let faults = self.run_commands(run, &mut slot, commands, &mut tree).await?;
             if !faults.is_empty() {
-                let runs = slot.take_runs();
                 let violations = masked_lines(&self.parts.masks, &faults);
-                return Ok(Ended::LayoutRefused { violations, runs });
+                return Ok(Ended::LayoutRefused { violations, runs: slot.take_runs() });
             }
-            self.fetch_new(state, node, &mut slot, (&base_tree, &tree), cancel).await?;
-        }
-        let files = TreeFiles::new(tree.clone(), self.sources());
-        slot.lay_out(&files)?;
-        for root in node.iter().flat_map(|node| &node.roots) {
-            let root = self.root(&root.dir, &root.plugin, &files);
-            let step = self.plugin(&root.plugin).and_then(|plugin| plugin.prepare(&root, &files));
-            let Some(step) = step else { continue };
-            let timeout = stage_timeout(state);
-            // A lock file that cannot be settled shows as the build stage's own error.
-            slot.run("prepare", &step, timeout, cancel).await?;
-            self.take_lockfiles(&mut slot, &base_tree, &mut tree)?;
+            self.fetch_new(run, &mut slot, &base_tree, &tree).await?;
+            self.settle_lockfiles(run, &mut slot, &base_tree, &mut tree).await?;
+        } else {
+            slot.lay_out(&TreeFiles::new(tree.clone(), self.sources()))?;
         }
         let changes = base_tree.changes_to(&tree);
-        let branch = Branch { base, changes: Some(self.store_blob(&changes)?), tree: tree.id() };
-        let diff = diff_note(&changes);
-        let runs = slot.take_runs();
         Ok(Ended::LaidOut {
-            tree: branch.tree,
-            changes: branch.changes.unwrap_or(BlobId::of(b"")),
-            diff,
-            runs,
+            tree: tree.id(),
+            changes: self.store_blob(&changes)?,
+            diff: diff_note(&changes),
+            runs: slot.take_runs(),
         })
     }
 
+    /// Lets the tools of the node's roots bring their lock files up to date.
+    async fn settle_lockfiles(
+        &self,
+        NodeRun { state, node, cancel }: NodeRun<'_>,
+        slot: &mut SlotGuard<'_>,
+        base: &Tree,
+        tree: &mut Tree,
+    ) -> Result<(), EffectError> {
+        let files = TreeFiles::new(tree.clone(), self.sources());
+        slot.lay_out(&files)?;
+        for root in &node.roots {
+            let root = self.root(&root.dir, &root.plugin, &files);
+            let step = self.plugin(&root.plugin).and_then(|plugin| plugin.prepare(&root, &files));
+            let Some(step) = step else { continue };
+            // A lock file that cannot be brought up to date shows as the build stage's own error.
+            slot.run("prepare", &step, stage_timeout(state), cancel).await?;
+            self.take_lockfiles(slot, base, tree)?;
+        }
+        Ok(())
+    }
+
     /// Changes that were made over an older tree, for this one; or the files that are no longer what the changes were
-    /// made from. Changes of one text that lie apart are put together. A lock file stays as the tree has it: it is settled
-    /// again.
+    /// made from. Changes of one text that lie apart are merged. A lock file stays as the tree has it: it is brought up to
+    /// date later.
     fn rebased(
         &self,
         changes: Vec<Change>,

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use perspt_core::consent::{Grant, Need};
+use perspt_core::effect::TreeRef;
 use perspt_core::energy::StabilityProof;
 use perspt_core::event::{Commit, Consented, Ended, Event, KeptPlace, merkle};
 use perspt_core::ids::{EffectId, NodeId};
@@ -18,6 +19,15 @@ use crate::actor::Actor;
 use crate::error::EffectError;
 use crate::ports::Acted;
 use crate::verify::JudgementInputs;
+
+/// A change that may be published.
+struct Proved {
+    proof: StabilityProof,
+    changes: Vec<Change>,
+    commit: Commit,
+    /// The tree after it.
+    head: TreeRef,
+}
 
 impl Actor {
     pub(crate) fn publish(
@@ -44,17 +54,14 @@ impl Actor {
             // A publication that broke half way and was made whole since: there is only the record to make.
             return Ok(Ended::Published { commit: Box::new(commit), head }.into());
         }
-        self.publish_proved(id, state, changes, commit, head, &proof)
+        self.publish_proved(id, state, Proved { proof, changes, commit, head })
     }
 
     fn publish_proved(
         &self,
         id: EffectId,
         state: &SessionState,
-        changes: Vec<Change>,
-        commit: Commit,
-        head: perspt_core::effect::TreeRef,
-        proof: &StabilityProof,
+        Proved { proof, changes, commit, head }: Proved,
     ) -> Result<Acted, EffectError> {
         assert_eq!(proof.tree(), head.id, "BUG: the proof is of another tree than the one to be published");
         let outcome = Ended::Published { commit: Box::new(commit), head };

@@ -15,16 +15,23 @@ use crate::error::EffectError;
 use crate::prompt::{Evidence, ProjectEvidence, RetryEvidence, compile};
 use crate::verify::{masked_finding, masked_lines};
 
+/// A prompt to be made.
+pub(crate) struct PromptRequest<'a> {
+    pub node: Option<&'a NodeId>,
+    pub intent: Intent,
+    pub attempt: u32,
+    pub branch: &'a Branch,
+    /// Judgements or rejected answers that it speaks of.
+    pub evidence: &'a [BlobId],
+}
+
 impl Actor {
     pub(crate) fn assemble(
         &self,
         state: &SessionState,
-        node: Option<&NodeId>,
-        intent: Intent,
-        attempt: u32,
-        branch: &Branch,
-        evidence: &[BlobId],
+        request: &PromptRequest<'_>,
     ) -> Result<Ended, EffectError> {
+        let PromptRequest { node, intent, attempt, branch, evidence } = *request;
         let files = self.branch_files(branch)?;
         let node = node.and_then(|id| state.nodes.get(id));
         let task = state.meta.as_ref().map_or("", |meta| meta.task.as_str());
@@ -44,18 +51,12 @@ impl Actor {
             Some(node) => self.node_retry(state, node, intent, evidence)?,
             None => self.plan_retry(evidence)?,
         };
+        let project = self.project_evidence(state, node);
+        let spec = node.map(|node| &node.spec);
         let compiled = compile(
             intent,
-            node.map(|node| &node.spec.id),
             attempt,
-            &Evidence {
-                task,
-                project: self.project_evidence(state, node),
-                node: node.map(|node| &node.spec),
-                package: &package,
-                retry,
-            },
-            package.hash,
+            &Evidence { task, project, node: spec, package: &package, retry },
             evidence,
         );
         let tokens = estimate_tokens(&compiled.head).saturating_add(estimate_tokens(&compiled.body));

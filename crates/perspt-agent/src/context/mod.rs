@@ -3,4 +3,5 @@
 mod assemble;
 mod package;
 
+pub(crate) use assemble::PromptRequest;
 pub use package::{ContextBudget, ContextFile, Package, Request, assemble};

@@ -5,6 +5,6 @@ mod answer;
 mod bundle;
 mod layers;
 
-pub(crate) use answer::bounded;
+pub(crate) use answer::{ParseRequest, bounded};
 pub use bundle::{ReadBundle, read_bundle};
 pub use layers::{Payload, Read, capture, read};

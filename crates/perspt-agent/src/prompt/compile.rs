@@ -70,15 +70,9 @@ pub fn tag(intent: Intent, node: Option<&NodeId>, attempt: u32) -> String {
     format!("[perspt intent={} node={} attempt={attempt}]", intent.slug(), node.map_or("-", NodeId::as_str))
 }
 
-/// Compiles a prompt.
-pub fn compile(
-    intent: Intent,
-    node: Option<&NodeId>,
-    attempt: u32,
-    evidence: &Evidence<'_>,
-    context: Sha,
-    cites: &[BlobId],
-) -> Compiled {
+/// Compiles a prompt. `cites` are the blobs that the evidence was read from.
+pub fn compile(intent: Intent, attempt: u32, evidence: &Evidence<'_>, cites: &[BlobId]) -> Compiled {
+    let node = evidence.node.map(|node| &node.id);
     let template = template(intent);
     let mut holes = evidence.holes();
     holes.push(("tag", tag(intent, node, attempt)));
@@ -99,7 +93,7 @@ pub fn compile(
             template: template.name.to_owned(),
             compiler: COMPILER.to_owned(),
             evidence: used,
-            context,
+            context: evidence.package.hash,
             cites: cites.to_vec(),
             bytes,
         },

@@ -6,6 +6,6 @@ mod guard;
 mod run;
 mod space;
 
-pub(crate) use guard::SlotGuard;
+pub(crate) use guard::{FileNow, SlotGuard};
 pub use run::RunConfig;
 pub(crate) use run::{confinement_text, one_line, probe_timeout, stage_timeout};

@@ -8,7 +8,7 @@ use perspt_core::state::SessionState;
 use perspt_core::tree::{Change, Tree};
 use perspt_sandbox::slot::{StatCache, WalkLimits, WalkNote, walk};
 
-use super::{Sources, TreeFiles};
+use super::{ComparedFiles, Sources, TreeFiles};
 use crate::AgentError;
 use crate::actor::Actor;
 
@@ -77,6 +77,12 @@ impl Actor {
     /// The files of a branch.
     pub(crate) fn branch_files(&self, branch: &Branch) -> Result<TreeFiles, AgentError> {
         Ok(TreeFiles::new(self.branch_tree(branch)?, self.sources()))
+    }
+
+    /// The files of a branch and of its base.
+    pub(crate) fn compared_files(&self, branch: &Branch) -> Result<ComparedFiles, AgentError> {
+        let base = TreeFiles::new(self.load_tree(branch.base)?, self.sources());
+        Ok(ComparedFiles { base, candidate: self.branch_files(branch)? })
     }
 
     /// The outcome for an effect whose base the user has changed.

@@ -11,7 +11,7 @@ use perspt_core::hash::Sha;
 use perspt_core::ids::BlobId;
 use perspt_core::path::RelPath;
 use perspt_core::tree::{Entry, EntryKind, Tree};
-use perspt_lang::plugin::Files;
+use perspt_lang::plugin::{Files, Pair};
 use perspt_sandbox::slot::{Contents, Folder};
 use perspt_store::Blobs;
 
@@ -139,6 +139,27 @@ impl Files for TreeFiles {
         let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
         self.texts.lock().unwrap_or_else(PoisonError::into_inner).insert(path.clone(), text.clone());
         text
+    }
+}
+
+/// The files of a branch, and of the tree it is based on.
+pub struct ComparedFiles {
+    /// The tree before.
+    pub base: TreeFiles,
+    /// The branch.
+    pub candidate: TreeFiles,
+}
+
+impl ComparedFiles {
+    /// Both, as plugins take them.
+    pub fn pair(&self) -> Pair<'_> {
+        Pair { base: &self.base, candidate: &self.candidate }
+    }
+
+    /// Whether every file that was asked for could be read.
+    pub fn check_complete(&self) -> Result<(), MissingBytes> {
+        self.base.check_complete()?;
+        self.candidate.check_complete()
     }
 }
 

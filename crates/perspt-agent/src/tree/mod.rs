@@ -5,5 +5,6 @@ mod branch;
 mod files;
 
 pub(crate) use branch::LISTED;
-pub(crate) use files::MissingBytes;
-pub use files::{IGNORE_FILE, Sources, TEXT_CAP, TreeFiles, exists, ignore_files};
+pub use files::{
+    ComparedFiles, IGNORE_FILE, MissingBytes, Sources, TEXT_CAP, TreeFiles, exists, ignore_files,
+};

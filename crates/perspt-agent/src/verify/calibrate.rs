@@ -1,18 +1,17 @@
 //! Calibration: a stage counts only once it has seen a planted error. The error is planted in a tree of its own, which
 //! the next layout replaces.
 
-use perspt_core::effect::Branch;
 use perspt_core::event::{Calibration, Ended};
 use perspt_core::hash::{Sha, ShaBuilder};
 use perspt_core::ids::BlobId;
-use perspt_core::reading::{Reading, StageId};
+use perspt_core::reading::Reading;
 use perspt_core::residual::{Class, Residual};
 use perspt_core::state::SessionState;
 use perspt_core::tree::Tree;
 use perspt_lang::plugin::{Expect, Files, Plant, Selection};
 use perspt_sandbox::Cancel;
 
-use super::stage_run::{StageRun, TreeUnderTest};
+use super::stage_run::{BranchStage, StageRun, TreeUnderTest};
 use crate::actor::Actor;
 use crate::error::EffectError;
 use crate::slot::{SlotGuard, one_line};
@@ -61,8 +60,7 @@ impl Actor {
     pub(crate) async fn calibrate(
         &self,
         state: &SessionState,
-        branch: &Branch,
-        stage: &StageId,
+        BranchStage { branch, stage }: BranchStage<'_>,
         reading: BlobId,
         cancel: &Cancel,
     ) -> Result<Ended, EffectError> {

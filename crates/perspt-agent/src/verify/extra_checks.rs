@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use perspt_core::effect::Branch;
 use perspt_core::hash::Sha;
 use perspt_core::path::RelPath;
 use perspt_core::reading::{Reading, Status};
@@ -11,34 +10,15 @@ use perspt_core::residual::{Class, Component, Residual};
 use perspt_core::stage::{Stage, Step, StepOutput};
 use perspt_core::state::SessionState;
 use perspt_core::tree::Change;
-use perspt_lang::plugin::{Files, Pair, ReadContext, Seen};
+use perspt_lang::plugin::{Files, ReadContext, Seen};
 use perspt_lang::{data, shell};
 use perspt_sandbox::Cancel;
 
 use super::stage_run::StageRun;
-use crate::AgentError;
 use crate::actor::Actor;
 use crate::error::EffectError;
 use crate::slot::{SlotGuard, stage_timeout};
-use crate::tree::TreeFiles;
-
-/// The files of a branch, and of the tree it is based on.
-pub(super) struct ComparedFiles {
-    pub base: TreeFiles,
-    pub candidate: TreeFiles,
-}
-
-impl ComparedFiles {
-    pub fn pair(&self) -> Pair<'_> {
-        Pair { base: &self.base, candidate: &self.candidate }
-    }
-
-    /// Whether every file that was asked for could be read.
-    pub fn check_complete(&self) -> Result<(), EffectError> {
-        self.base.check_complete()?;
-        Ok(self.candidate.check_complete()?)
-    }
-}
+use crate::tree::{ComparedFiles, TreeFiles};
 
 /// What is run, and how its output is read.
 struct ExtraChecks<'a> {
@@ -51,11 +31,6 @@ struct ExtraChecks<'a> {
 }
 
 impl Actor {
-    pub(super) fn compared_files(&self, branch: &Branch) -> Result<ComparedFiles, AgentError> {
-        let base = TreeFiles::new(self.load_tree(branch.base)?, self.sources());
-        Ok(ComparedFiles { base, candidate: self.branch_files(branch)? })
-    }
-
     /// Where the stage is green, runs the extra checks that its language has for the changed files.
     pub(super) async fn check_further(
         &self,

@@ -127,14 +127,6 @@ impl Actor {
             .collect();
         let touched: BTreeSet<RelPath> =
             self.changes_of(inputs.branch)?.into_iter().map(|change| change.path).collect();
-        let mut owned = touched.clone();
-        match node {
-            Some(node) => owned.extend(node.spec.output_files.iter().cloned()),
-            None => {
-                let committed = state.nodes.values().filter(|node| node.end == Some(NodeEnd::Committed));
-                owned.extend(committed.flat_map(|node| node.spec.output_files.clone()));
-            }
-        }
         let asks = state.meta.as_ref().is_some_and(|meta| meta.approval == Approval::Person);
         let told = asks || node.is_none_or(|node| node.told_undeclared);
         let is_test = |path: &RelPath| {
@@ -151,7 +143,7 @@ impl Actor {
             contract: node.map(|node| node.spec.contract.clone()).unwrap_or_default(),
             packages: roots.into_iter().flat_map(|root| root.packages).collect(),
             brings_tests: node.is_some_and(|node| node.spec.output_files.iter().any(is_test)),
-            files: owned,
+            files: touched.iter().cloned().chain(output_files(state, node)).collect(),
             changed,
             touched,
             require: state.settings().require.filter(|_| node.is_some()),
@@ -162,4 +154,12 @@ impl Actor {
             weights: state.settings().weights,
         })
     }
+}
+
+/// The files that the node makes; at the end of the session, those of every committed node.
+fn output_files(state: &SessionState, node: Option<&Node>) -> Vec<RelPath> {
+    let made = |node: &Node| node.spec.output_files.clone();
+    let committed =
+        || state.nodes.values().filter(|node| node.end == Some(NodeEnd::Committed)).flat_map(made);
+    node.map_or_else(|| committed().collect(), made)
 }

@@ -9,7 +9,6 @@ use perspt_core::state::{Node, SessionState};
 use perspt_lang::plugin::Files;
 use perspt_sandbox::Cancel;
 
-use super::extra_checks::ComparedFiles;
 use super::faults::{machine_fault, not_measured};
 use super::masked::masked_reading;
 use super::reuse;
@@ -18,6 +17,7 @@ use crate::AgentError;
 use crate::actor::Actor;
 use crate::error::EffectError;
 use crate::slot::SlotGuard;
+use crate::tree::ComparedFiles;
 
 /// Which reading is to be taken.
 pub(crate) struct Measurement<'a> {

@@ -16,3 +16,4 @@ mod structure;
 pub(crate) use judge::JudgementInputs;
 pub(crate) use masked::{masked_finding, masked_lines};
 pub(crate) use measure::Measurement;
+pub(crate) use stage_run::BranchStage;

@@ -3,19 +3,18 @@
 
 use std::collections::BTreeSet;
 
-use perspt_core::effect::Branch;
 use perspt_core::energy::{NewTests, ReadingSummary};
 use perspt_core::event::Ended;
-use perspt_core::ids::BlobId;
+use perspt_core::ids::{BlobId, NodeId};
 use perspt_core::inventory::TestId;
 use perspt_core::path::RelPath;
 use perspt_core::reading::{Reading, StageId, TestEnd};
-use perspt_core::state::{Node, SessionState, Work};
+use perspt_core::state::{SessionState, Work};
 use perspt_lang::plugin::{Concessions, Pair};
 use perspt_sandbox::Cancel;
 
 use super::run_old_tests::with_tests_of_base;
-use super::stage_run::{StageRun, TreeUnderTest};
+use super::stage_run::{BranchStage, StageRun, TreeUnderTest};
 use crate::actor::Actor;
 use crate::error::EffectError;
 
@@ -24,11 +23,11 @@ impl Actor {
     pub(crate) async fn run_new_tests(
         &self,
         state: &SessionState,
-        node: Option<&Node>,
-        branch: &Branch,
-        stage: &StageId,
+        node: Option<&NodeId>,
+        BranchStage { branch, stage }: BranchStage<'_>,
         cancel: &Cancel,
     ) -> Result<Ended, EffectError> {
+        let node = node.and_then(|id| state.nodes.get(id));
         let Some(Work::Stable(candidate)) = node.map(|node| &node.work) else {
             return Err(EffectError::Cancelled);
         };

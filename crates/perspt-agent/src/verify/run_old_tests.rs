@@ -1,15 +1,14 @@
 //! Running the tests of the base over the candidate's code. What the result means is for the judge.
 
-use perspt_core::effect::Branch;
 use perspt_core::event::Ended;
 use perspt_core::path::RelPath;
-use perspt_core::reading::{Reading, StageId};
+use perspt_core::reading::Reading;
 use perspt_core::state::SessionState;
 use perspt_core::tree::EntryKind;
 use perspt_lang::plugin::{Concessions, Pair, Was};
 use perspt_sandbox::Cancel;
 
-use super::stage_run::{StageRun, TreeUnderTest};
+use super::stage_run::{BranchStage, StageRun, TreeUnderTest};
 use crate::actor::Actor;
 use crate::error::EffectError;
 use crate::tree::{Sources, TreeFiles};
@@ -23,8 +22,7 @@ impl Actor {
     pub(crate) async fn run_old_tests(
         &self,
         state: &SessionState,
-        branch: &Branch,
-        stage: &StageId,
+        BranchStage { branch, stage }: BranchStage<'_>,
         cancel: &Cancel,
     ) -> Result<Ended, EffectError> {
         let compared = self.compared_files(branch)?;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use perspt_core::effect::Branch;
 use perspt_core::event::MissingTool;
 use perspt_core::ids::TreeId;
 use perspt_core::path::RelPath;
@@ -19,6 +20,13 @@ use crate::actor::Actor;
 use crate::error::EffectError;
 use crate::slot::{SlotGuard, stage_timeout};
 use crate::tree::TreeFiles;
+
+/// A stage, and the branch it is about.
+#[derive(Clone, Copy)]
+pub(crate) struct BranchStage<'a> {
+    pub branch: &'a Branch,
+    pub stage: &'a StageId,
+}
 
 /// A stage of one root, and what running it needs.
 #[derive(Clone, Copy)]

@@ -17,8 +17,8 @@ use perspt_lang::plugin::{Files, Pair, Plugin};
 
 use crate::actor::Actor;
 use crate::error::EffectError;
-use crate::tree::TreeFiles;
-use crate::verify::extra_checks::{ComparedFiles, parsed_data};
+use crate::tree::{ComparedFiles, TreeFiles};
+use crate::verify::extra_checks::parsed_data;
 
 const SENSOR: &str = "structure";
 
