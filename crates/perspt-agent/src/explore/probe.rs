@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use perspt_core::event::{Ended, MissingTool, RootRef, RootStages, StageTool};
 use perspt_core::stage::StepEnd;
 use perspt_core::state::SessionState;
@@ -27,26 +28,21 @@ impl Actor {
     pub(crate) async fn probe(&self, state: &SessionState, cancel: &Cancel) -> Result<Ended, EffectError> {
         let Some(branch) = state.head_branch() else { return Err(EffectError::BaseMoved) };
         let files = self.branch_files(&branch)?;
-        let mut probed = Probed::default();
-        let mut lines = Vec::new();
         let mut slot = self.take_slot().await?;
         let roots = self.roots(state, &files);
-        let timeout = probe_timeout(state);
-        for root in &roots {
-            let Some(plugin) = self.plugin(&root.plugin) else { continue };
-            if probed.tools.contains_key(plugin.name()) {
-                continue;
+        let mut plugins: Vec<&'static dyn Plugin> = Vec::new();
+        for plugin in roots.iter().filter_map(|root| self.plugin(&root.plugin)) {
+            if !plugins.iter().any(|known| known.name() == plugin.name()) {
+                plugins.push(plugin);
             }
-            let mut tools = Tools::new();
-            for probe in plugin.probes(&self.parts.machine) {
-                let seen = run_probe(&slot, plugin, &probe, timeout, cancel).await;
-                let seen = slot.freed(seen)?;
-                lines.push(line(&probe.tool, &seen));
-                tools.insert(probe.tool.clone(), seen);
-            }
-            probed.tools.insert(plugin.name().to_owned(), tools);
         }
-        slot.reset_tmp()?;
+        let seen = run_probes(&mut slot, &plugins, &self.parts.machine, probe_timeout(state), cancel).await?;
+        let lines = seen.iter().map(|(_, tool, state)| line(tool, state)).collect();
+        let mut probed = Probed::default();
+        probed.tools.extend(plugins.iter().map(|plugin| (plugin.name().to_owned(), Tools::new())));
+        for (plugin, tool, state) in seen {
+            probed.tools.entry(plugin.to_owned()).or_default().insert(tool, state);
+        }
         let stages = roots.iter().map(|root| self.root_stages(root, &probed, &files)).collect();
         let confinement = self.parts.runner.what_can_be_had().await.map_err(AgentError::from)?;
         let detail = self.store_blob(&probed)?;
@@ -127,27 +123,43 @@ impl Actor {
     }
 }
 
+/// A plugin's name, a tool of it, and whether it works.
+pub type TriedTool = (&'static str, String, ToolState);
+
 /// Tries every tool of every plugin in a slot at `dir`, outside any session.
 pub async fn try_tools(
     dir: &Path,
     config: RunConfig<'_>,
     machine: &Machine,
     timeout: Duration,
-) -> Result<Vec<(&'static str, String, ToolState)>, AgentError> {
+) -> Result<Vec<TriedTool>, AgentError> {
     let plugins = perspt_lang::plugins();
     let mut slot = SlotGuard::open(config, dir, plugins)?;
-    let cancel = Cancel::new();
-    let mut seen = Vec::new();
-    for plugin in plugins {
-        for probe in plugin.probes(machine) {
-            let state = run_probe(&slot, *plugin, &probe, timeout, &cancel).await;
-            match slot.freed(state) {
-                Ok(state) => seen.push((plugin.name(), probe.tool, state)),
-                Err(EffectError::Failed(error)) => return Err(error),
-                Err(EffectError::Cancelled | EffectError::BaseMoved) => {}
-            }
-        }
+    match run_probes(&mut slot, plugins, machine, timeout, &Cancel::new()).await {
+        Ok(seen) => Ok(seen),
+        Err(EffectError::Failed(error)) => Err(error),
+        Err(EffectError::Cancelled | EffectError::BaseMoved) => Ok(Vec::new()),
     }
+}
+
+/// Runs every probe of these plugins at the same time. The results are in the order of the plugins and their probes. Where
+/// one fails, the others are still waited for.
+async fn run_probes(
+    slot: &mut SlotGuard<'_>,
+    plugins: &[&'static dyn Plugin],
+    machine: &Machine,
+    timeout: Duration,
+    cancel: &Cancel,
+) -> Result<Vec<TriedTool>, EffectError> {
+    let probes = plugins
+        .iter()
+        .flat_map(|plugin| plugin.probes(machine).into_iter().map(move |probe| (*plugin, probe)));
+    let runs = probes.map(async |(plugin, probe)| {
+        let state = run_probe(slot, plugin, &probe, timeout, cancel).await?;
+        Ok((plugin.name(), probe.tool, state))
+    });
+    let seen = join_all(runs).await.into_iter().collect();
+    let seen = slot.freed(seen)?;
     slot.reset_tmp()?;
     Ok(seen)
 }
