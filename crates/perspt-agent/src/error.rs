@@ -31,10 +31,10 @@ pub enum AgentError {
         /// Bytes that can still be written.
         left: u64,
     },
-    /// The folder that is held is not the one at the workspace's path any more.
+    /// The workspace's path leads to another folder than the one that is locked.
     #[error("{} is another folder than when perspt began, with the same files", .0.display())]
     Replaced(std::path::PathBuf),
-    /// Something that is no part of the tree is where a file is to be written.
+    /// A folder, socket or the like is where a file is to be written.
     #[error("`{0}` is a folder or something else that perspt does not write over")]
     InTheWay(RelPath),
     /// A blob does not hold what its event says.

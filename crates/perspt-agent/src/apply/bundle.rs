@@ -42,7 +42,7 @@ impl Actor {
         if faults.is_empty() { Ok((applied, scope.widened())) } else { Err(faults) }
     }
 
-    /// What an answer would undo of what the user did to the same files while the session went on.
+    /// A line for each file in which the answer would undo what the user did during the session.
     fn undone(&self, state: &SessionState, bundle: &Bundle, applied: &Applied) -> Vec<String> {
         let text = |tree: TreeRef, path: &RelPath| -> Option<String> {
             let tree = self.load_tree(tree).ok()?;
@@ -58,11 +58,11 @@ impl Actor {
         let undone = applied.files.iter().filter_map(|(path, now)| {
             let head = state.head?;
             let (before, theirs) = (text(*state.edited.get(path)?, path), text(head, path)?);
-            // A file that the user took away as a whole may be written again: the plan has it.
+            // A file that the user removed may be written again: the plan has it.
             if !self.load_tree(head).ok()?.entries.contains_key(path) {
                 return None;
             }
-            // What is gone from here may have been moved.
+            // The text of a removed file may have been moved to another one.
             let is_gone = now.is_none();
             let now = match now {
                 Some((_, text)) => text.clone(),
@@ -70,7 +70,7 @@ impl Actor {
             };
             let what = match before {
                 Some(before) => undone_lines(&before, &theirs, &now)?,
-                // Of edits that found their place it is known that the user's text was seen.
+                // An edit that applied was made with the user's text in view.
                 None if is_gone || is_written_whole(path) => undone_lines("", &theirs, &now)?,
                 None => return None,
             };
@@ -106,8 +106,7 @@ impl Actor {
     }
 }
 
-/// What the user did to a text, told by its first line, that a newer text does not have: lines that are theirs, and none
-/// of those that they took out.
+/// The first change of the user that a newer text undoes: a line they wrote is missing, or one they removed is back.
 fn undone_lines(before: &str, theirs: &str, now: &str) -> Option<String> {
     let lines = |text: &str| -> BTreeSet<String> {
         let lines = text.lines().map(str::trim).filter(|line| line.contains(char::is_alphanumeric));
@@ -139,8 +138,8 @@ fn hidden(applied: &Applied, files: &TreeFiles, before: &Bounds<'_>) -> Vec<Stri
     }
     let after = Bounds::new(&tree, &rules, "");
     let newly = |path: &&RelPath| after.is_ignored(path) && !before.is_ignored(path);
-    let told = |path: &RelPath| {
+    let message = |path: &RelPath| {
         format!("`{path}` would be ignored by the `{IGNORE_FILE}` of this answer; leave it out of the rules")
     };
-    tree.entries.keys().filter(newly).map(told).collect()
+    tree.entries.keys().filter(newly).map(message).collect()
 }

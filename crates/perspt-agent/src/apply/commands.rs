@@ -20,16 +20,16 @@ use crate::error::EffectError;
 use crate::slot::{FileNow, SlotGuard, stage_timeout};
 use crate::tree::TreeFiles;
 
-/// What becomes of an answer's commands.
+/// An answer's commands, by what is done with them.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Commands {
-    /// Those that repeat what is measured anyway.
+    /// Not run: a stage does the same anyway.
     pub skipped: Vec<String>,
-    /// Those that are run, in order.
+    /// Run, in order.
     pub run: Vec<String>,
-    /// Those that nobody runs, with why.
+    /// Not run, each with the reason.
     pub refused: Vec<String>,
-    /// Consents that are needed before that.
+    /// Consents that are needed before any is run.
     pub needs: Vec<Need>,
 }
 
@@ -54,7 +54,7 @@ fn need(kind: ConsentKind, subject: &str, why: &str) -> Need {
 }
 
 impl Actor {
-    /// Sorts the commands of an answer. One that needs a shell is not run, and costs nothing else.
+    /// Sorts the commands of an answer. One that needs a shell is not run; the answer is used all the same.
     pub(crate) fn sort_commands(
         &self,
         state: &SessionState,
@@ -93,7 +93,7 @@ impl Actor {
         sorted
     }
 
-    /// Whether a command is nothing but a way to a folder and repeated stages, one after the other.
+    /// Whether a command line only changes folders and repeats stages.
     fn repeats_in_parts(&self, node: &Node, command: &str, files: &TreeFiles) -> bool {
         let parts = command.split("&&").flat_map(|part| part.split(';')).map(str::trim);
         parts.filter(|part| !part.is_empty()).all(|part| match parse_argv(part) {
@@ -103,7 +103,7 @@ impl Actor {
         })
     }
 
-    /// What the plugins make of a command; one of the node's own languages first.
+    /// What kind of command this is. The plugins of the node's own languages are asked first.
     fn kind_of(&self, node: &Node, argv: &[String], files: &TreeFiles) -> CommandKind {
         let of_node = node.roots.iter().map(|root| &root.plugin.0);
         let mut plugins: Vec<_> = self.parts.plugins.iter().collect();
@@ -120,7 +120,7 @@ impl Actor {
         self.root(&dir, &PluginName(plugin.to_owned()), files)
     }
 
-    /// The packages among these that stand in no task, plan, manifest or lock file.
+    /// Consents for those packages that no task, plan, manifest or lock file names.
     pub(crate) fn unknown_packages(
         &self,
         state: &SessionState,
@@ -144,7 +144,7 @@ impl Actor {
         unknown.map(|name| need(ConsentKind::Deps, &name, why)).collect()
     }
 
-    /// Packages that an answer writes into a manifest and that nothing named before.
+    /// Consents for packages that an answer adds to a manifest and that nothing named before.
     pub(crate) fn new_packages(
         &self,
         state: &SessionState,

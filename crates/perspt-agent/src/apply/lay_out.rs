@@ -1,4 +1,4 @@
-//! Laying a candidate out and settling its lock files, before it gets its name.
+//! Laying out a candidate: its commands are run and its lock files updated before its tree gets an id.
 
 use perspt_core::effect::TreeRef;
 use perspt_core::event::{DiffNote, Ended};
@@ -108,7 +108,7 @@ impl Actor {
         Ok(if overtaken.is_empty() { Ok(same) } else { Err(overtaken) })
     }
 
-    /// A change put together with what somebody else did to the same file; `None` where that cannot be done.
+    /// A change merged with what the user or another node did to the same file; `None` where the two conflict.
     fn merged(&self, change: &Change, base: &Tree) -> Result<Option<Change>, EffectError> {
         let (Some(before), Some(after), Some(now)) =
             (change.before, change.after, base.entries.get(&change.path).copied())
@@ -132,7 +132,7 @@ impl Actor {
         Ok(Some(Change { path: change.path.clone(), before: Some(now), after: Some(entry) }))
     }
 
-    /// Lock files the tree already has and the tool rewrote belong to the candidate; others stay behind.
+    /// Takes lock files that the tool rewrote into the candidate, where the tree had them before.
     fn take_lockfiles(
         &self,
         slot: &mut SlotGuard<'_>,
@@ -154,7 +154,7 @@ impl Actor {
     }
 }
 
-/// What a branch changes, for people. A deleted file whose content came up elsewhere was moved.
+/// What a branch changes, for people. A deleted file whose content is in a new one was moved.
 pub(crate) fn diff_note(changes: &[Change]) -> DiffNote {
     let mut note = DiffNote::default();
     let mut created: Vec<&Change> = changes.iter().filter(|change| change.before.is_none()).collect();

@@ -15,7 +15,7 @@ use super::scope::{FileAction, WriteScope};
 /// The largest file a tree may get by an answer.
 const FILE_CAP: usize = 5 * 1024 * 1024;
 
-/// What a bundle comes to: the new text of each path it touched, `None` where the path is gone.
+/// The result of a bundle: the new text of each path it changed, `None` where the path is gone.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Applied {
     /// By path.
@@ -31,7 +31,7 @@ impl Applied {
     }
 }
 
-/// Applies a bundle over `files`. On any fault nothing is applied and every fault is told.
+/// Applies a bundle over `files`, all of it or nothing. The error lists every fault.
 pub fn apply(
     bundle: &Bundle,
     files: &dyn Files,
@@ -61,7 +61,7 @@ impl Working<'_> {
             Artifact::Write { path, content } => {
                 let path = self.allowed(path, FileAction::Write)?;
                 if self.kind(&path).is_some() {
-                    // What nobody could see must not be lost.
+                    // A file that could not be shown must not be overwritten.
                     self.current(&path)?;
                 }
                 let kind = self.kind(&path).unwrap_or(EntryKind::File);
@@ -163,7 +163,7 @@ fn edit(path: &RelPath, text: &str, find: &str, replace: &str) -> Result<String,
     }
 }
 
-/// How often a text holds another one, counting places that overlap: `}}` stands twice in `}}}`.
+/// How often a text contains another one, overlaps included: `}}` is twice in `}}}`.
 fn places(text: &str, find: &str) -> usize {
     let starts = text.char_indices().filter(|(at, _)| text[*at..].starts_with(find));
     starts.count()
@@ -173,7 +173,7 @@ fn excerpt(text: &str) -> String {
     text.lines().find(|line| !line.trim().is_empty()).unwrap_or("").chars().take(80).collect()
 }
 
-/// Applies a unified diff of one file. Line numbers and counts are not believed; content is.
+/// Applies a unified diff of one file. Only content decides; line numbers and counts are ignored.
 fn patch_text(path: &RelPath, text: &str, patch: &str) -> Result<String, String> {
     let patch = recounted(&with_headers(path, patch));
     let config = ParserConfig { hunk_strategy: HunkRangeStrategy::Recount, ..ParserConfig::default() };
@@ -194,8 +194,7 @@ fn patch_text(path: &RelPath, text: &str, patch: &str) -> Result<String, String>
     apply_hunks(path, text, diff)
 }
 
-/// The patch with the counts of each hunk as its lines have them. Models miscount, and a reader that believes them
-/// drops what is too much.
+/// The patch with the line counts of each hunk corrected. Models miscount, and the parser would drop surplus lines.
 fn recounted(patch: &str) -> String {
     let lines: Vec<&str> = patch.split_inclusive('\n').collect();
     let mut out = String::with_capacity(patch.len());
@@ -218,8 +217,7 @@ fn recounted(patch: &str) -> String {
     out
 }
 
-/// A hunk without the empty lines at its end: they stand between it and the next, and where they are context, a
-/// hunk can do without its last.
+/// A hunk without the empty lines at its end. They separate it from the next one, or are context that it can do without.
 fn without_end<'a>(body: &'a [&'a str]) -> &'a [&'a str] {
     let blank = body.iter().rev().take_while(|line| line.trim_end_matches(['\r', '\n']).is_empty()).count();
     &body[..body.len() - blank]
@@ -262,7 +260,7 @@ fn apply_hunks(path: &RelPath, text: &str, diff: &Diff<'_, str>) -> Result<Strin
     })
 }
 
-/// Models leave the `---` and `+++` lines out; the path is stated beside the patch anyway.
+/// The patch with `---` and `+++` lines, which models leave out.
 fn with_headers(path: &RelPath, patch: &str) -> String {
     let body_at = patch.find("@@").unwrap_or(0);
     let body = if patch[..body_at].contains("--- ") || body_at == 0 && !patch.starts_with("@@") {

@@ -16,12 +16,12 @@ use perspt_policy::secrets::is_secret;
 /// The most new files beside its own that one answer of a node may bring.
 const WIDENED: usize = 5;
 
-/// What an operation does to a path, as far as ownership is concerned.
+/// What is done to a path, as far as ownership is concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileAction {
-    /// Its content changes, or it comes to be.
+    /// It is changed or created.
     Write,
-    /// It goes away, or gets another name.
+    /// It is removed or renamed.
     Remove,
 }
 
@@ -145,8 +145,8 @@ impl<'a> WriteScope<'a> {
         self.in_root(path) && self.plugins.iter().any(|plugin| plugin.is_support_file(path))
     }
 
-    /// Whether the plan says that the node changes this test file, or takes tests there; the answer may say it too, of files
-    /// that are nothing but tests or decide how they run.
+    /// Whether the plan declares that the node changes this test file or moves tests there. The answer may declare it too,
+    /// for test files and test settings.
     fn is_declared(&self, path: &RelPath) -> bool {
         let goes_there = |declared: &TestDeclaration| {
             let is_file = match declared.change {
@@ -162,7 +162,7 @@ impl<'a> WriteScope<'a> {
         self.node.spec.changes_tests.iter().any(names) || (self.declared.iter().any(names) && is_of_tests())
     }
 
-    /// Whether the file is not in the tree yet, or only by the node's own answer before this one.
+    /// Whether the file is not in the tree yet, or only because of the node's own earlier answer.
     fn is_new(&self, path: &RelPath) -> bool {
         let is_made = |best: &Candidate| {
             best.diff.create.contains(path) || best.diff.moved.iter().any(|(_, to)| to == path)
@@ -177,13 +177,13 @@ impl<'a> WriteScope<'a> {
         if is_prose(path) && !self.is_guarded(path) {
             return true;
         }
-        // Where no language knows the folder, its files are what there is to work on.
+        // Where no language knows the folder, any file may be worked on.
         if self.node.roots.is_empty() {
             return !self.is_guarded(path);
         }
         let is_test = self.plugins.iter().any(|plugin| plugin.is_test_file(path));
         let is_source = self.plugins.iter().any(|plugin| plugin.is_source(path) || plugin.is_manifest(path));
-        // Tests that a node of this session wrote are not existing ones.
+        // Tests that this session wrote do not count as existing.
         let may = !is_test || self.is_new(path) || self.state.authored.contains(path);
         self.in_root(path) && (is_source || is_test) && may
     }
@@ -199,7 +199,7 @@ impl<'a> WriteScope<'a> {
         is_beside && self.is_new(path) && self.in_own_root(path) && !is_guarded
     }
 
-    /// Whether the deepest root that holds a path is one of the node's; what no root holds is nobody's.
+    /// Whether the deepest root that holds a path is one of the node's. A path in no root counts as its own.
     fn in_own_root(&self, path: &RelPath) -> bool {
         let known = self.state.found.as_ref().map_or(&[][..], |found| found.roots.as_slice());
         let holding: Vec<&RootRef> =
@@ -211,7 +211,7 @@ impl<'a> WriteScope<'a> {
         })
     }
 
-    /// Whether a path steers builds, tests, hooks or other services, or holds secrets: no answer gets it by the way.
+    /// Whether a path controls builds, tests, hooks or other services, or holds secrets. Such a file must be planned.
     fn is_guarded(&self, path: &RelPath) -> bool {
         let known = perspt_lang::plugins().iter().map(|plugin| *plugin as &dyn Plugin);
         let mut plugins = self.plugins.iter().copied().chain(known);

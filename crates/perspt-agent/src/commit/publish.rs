@@ -51,7 +51,7 @@ impl Actor {
         let commit = commit_record(state, node, inputs, &changes, &proof);
         let head = self.store_tree(&self.branch_tree(branch)?)?;
         if now.id() == branch.tree {
-            // A publication that broke half way and was made whole since: there is only the record to make.
+            // An interrupted publication that was completed since. Only the record is missing.
             return Ok(Ended::Published { commit: Box::new(commit), head }.into());
         }
         self.publish_proved(id, state, Proved { proof, changes, commit, head })
@@ -80,7 +80,7 @@ impl Actor {
                 if nothing && facts.is_empty() {
                     let workspace = self.parts.workspace.clone();
                     let obstacle = paths.iter().find_map(|path| in_the_way(&workspace, path));
-                    // Files are looked at by the workspace's path and published into the folder that is held.
+                    // Files are read by the workspace's path and published into the folder that is locked.
                     return Err(obstacle
                         .map_or(AgentError::Replaced(workspace), AgentError::InTheWay)
                         .into());
@@ -91,8 +91,7 @@ impl Actor {
     }
 }
 
-/// What stands where a file or a folder above it is to be, and is none: an empty folder, a socket. The tree knows
-/// nothing of it.
+/// Something that blocks a file or a folder above it, such as an empty folder or a socket. Trees do not list these.
 fn in_the_way(workspace: &Path, path: &RelPath) -> Option<RelPath> {
     let kind =
         |path: &RelPath| workspace.join(path.as_str()).symlink_metadata().ok().map(|meta| meta.file_type());

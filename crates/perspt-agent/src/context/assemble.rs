@@ -1,4 +1,4 @@
-//! Gathering what a prompt is compiled from.
+//! Choosing the files and findings that a prompt is compiled from.
 
 use perspt_core::effect::{Branch, Intent};
 use perspt_core::event::Ended;
@@ -42,7 +42,7 @@ impl Actor {
         let package = assemble(&request, &files, ContextBudget::default(), &self.parts.masks);
         files.check_complete()?;
         if intent == Intent::Generate {
-            // What the user writes there meanwhile is known by what was there before.
+            // With the text before, later edits of the user can be recognised.
             for text in request.own.iter().filter_map(|path| files.text(path)) {
                 self.parts.blobs.put(text.as_bytes())?;
             }
@@ -95,7 +95,8 @@ impl Actor {
         }
     }
 
-    /// Manifests, what the task names, then other sources and other texts, the smallest first: the same for the same tree.
+    /// Manifests and files that the task names, then other sources and texts, the smallest first. The same tree gives the
+    /// same request.
     fn architect_request(&self, files: &dyn Files, task: &str) -> Request {
         let mut read = Vec::new();
         let mut maybe: Vec<(bool, u64, RelPath)> = Vec::new();

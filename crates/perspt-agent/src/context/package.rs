@@ -30,14 +30,14 @@ pub struct Request {
     pub own: Vec<RelPath>,
     /// Files it should read: shown whole or named as left out.
     pub read: Vec<RelPath>,
-    /// Files that may help: shown while there is room, passed over without a word.
+    /// Files that may help: shown while there is room, otherwise left out without a note.
     pub maybe: Vec<RelPath>,
 }
 
 /// One file of a package.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextFile {
-    /// Which.
+    /// Its path.
     pub path: RelPath,
     /// Why it is here.
     pub why: &'static str,

@@ -10,7 +10,7 @@ use crate::error::EffectError;
 use crate::slot::stage_timeout;
 
 impl Actor {
-    /// Brings what the lock files name onto the machine, without running any of it, or anything of the tree.
+    /// Downloads the packages that the lock files name. Nothing of them or of the tree is run.
     pub(crate) async fn fetch(
         &self,
         state: &SessionState,
@@ -25,7 +25,7 @@ impl Actor {
             let fetch = self.plugin(&root.plugin).and_then(|plugin| plugin.fetch(&root, &files));
             let Some(fetch) = fetch else { continue };
             slot.lay_out(&files.with_replaced(fetch.instead))?;
-            // What could not be fetched shows in the baseline, with the compiler's own words.
+            // A package that cannot be fetched shows in the baseline, in the compiler's own words.
             slot.run("fetch", &fetch.step, timeout, cancel).await?;
             slot.recheck()?;
         }

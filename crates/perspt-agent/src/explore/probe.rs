@@ -17,7 +17,7 @@ use crate::actor::Actor;
 use crate::error::EffectError;
 use crate::slot::{RunConfig, SlotGuard, confinement_text, one_line, probe_timeout};
 
-/// Everything the probes saw, kept for later stages and resumes.
+/// The results of all probes, stored for later stages and resumes.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Probed {
     /// The tools of each plugin.
@@ -49,8 +49,8 @@ impl Actor {
         Ok(Ended::Probed { roots: stages, tools: lines, confinement: confinement_text(&confinement), detail })
     }
 
-    /// A tool of the plugin that worked when the session began and does not now, or is another one. Whoever would be
-    /// blamed for an odd end is not, then.
+    /// A tool of the plugin that worked when the session began and now fails or has another version. The candidate is then
+    /// not to blame for an odd end.
     pub(crate) async fn changed_tool(
         &self,
         state: &SessionState,
@@ -117,7 +117,7 @@ impl Actor {
         }
     }
 
-    /// What the probes saw.
+    /// The results of this session's probes.
     pub(crate) fn probed(&self, state: &SessionState) -> Result<Probed, AgentError> {
         state.probe_detail.map_or(Ok(Probed::default()), |blob| self.load_blob("the probes", blob))
     }

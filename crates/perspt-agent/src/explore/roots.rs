@@ -15,7 +15,7 @@ impl Actor {
     pub(crate) fn roots(&self, state: &SessionState, files: &dyn Files) -> Vec<Root> {
         let found = state.found.iter().flat_map(|found| &found.roots);
         let known: Vec<RootRef> = found.chain(&state.planned_roots).cloned().collect();
-        // Tests that a macro or a configuration makes are seen by whoever runs them, not by whoever reads.
+        // Tests that a macro or a configuration makes are only seen when they run.
         let ran = |root: &RootRef| {
             let runs = state.baseline_of(&root.stage(StageKind::Test));
             runs.iter().filter_map(|reading| reading.tests).any(|tests| tests.collected() > 0)

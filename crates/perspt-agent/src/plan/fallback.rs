@@ -1,4 +1,4 @@
-//! The graph that is used when the architect gave no plan: the same for the same tree and task.
+//! The plan that is used when the architect gave none. The same tree and task give the same one.
 
 use perspt_core::event::RepoMode;
 use perspt_core::ids::NodeId;
@@ -13,8 +13,8 @@ use super::words::cut;
 /// The most characters of the task in a goal.
 const TASK_CHARS: usize = 800;
 
-/// One node that may write code and tests in every root, and in greenfield the manifests: a second one would find its work
-/// done.
+/// One node that may write code and tests in every root, and the manifests of a new project. A second node would have
+/// nothing left to do.
 pub fn fallback(task: &str, project: &ProjectFacts<'_>) -> Vec<RootedNode> {
     let manifests = project.roots.iter().filter_map(|root| manifest_of(root, project));
     let node = PlanNode {

@@ -1,4 +1,4 @@
-//! From an answer to a proposed plan, or to what the architect is told.
+//! Reading an answer as a plan: proposed nodes, or what the architect must correct.
 
 use perspt_core::event::{Capture, Ended, Event, ParseState, PlanSource, RepoMode};
 use perspt_core::ids::{BlobId, EffectId};
@@ -13,11 +13,11 @@ use crate::parse::{bounded, capture};
 use crate::ports::Acted;
 use crate::tree::ignore_files;
 
-/// The most bytes of a line that says what was put right.
+/// The most bytes of a note on a corrected plan.
 const NOTE_BYTES: usize = 400;
 
 impl Actor {
-    /// Reads an answer as a plan. With a task given, the fallback graph is proposed where it is none.
+    /// Reads an answer as a plan. With `fallback_task`, an unusable answer is replaced by the fallback graph.
     pub(crate) fn parse_plan(
         &self,
         by: EffectId,
@@ -39,7 +39,7 @@ impl Actor {
         let project = ProjectFacts { tree, bounds: &bounds, repo_mode, roots: &roots, plugins: &plugins };
         let capture = capture(&text);
         let planned = planned(&text, &project);
-        // What could not be read of the tree may have been what decided.
+        // A file that could not be read may have decided.
         files.check_complete()?;
         let (state, faults) = match planned {
             Ok((nodes, state, notes)) => {
@@ -63,7 +63,7 @@ impl Actor {
 
 type Rejected = (ParseState, Vec<String>);
 
-/// The plan of an answer, put right, with its roots and the notes of what was.
+/// The corrected plan of an answer, with roots, and notes on what was corrected.
 fn planned(
     text: &str,
     project: &ProjectFacts<'_>,

@@ -28,8 +28,8 @@ pub fn assign_roots(plan: Plan, project: &ProjectFacts<'_>) -> Vec<RootedNode> {
     placed.collect()
 }
 
-/// The roots that the tree has, and those that the plan makes. Of the languages an empty folder's task names, those
-/// count that a file of the plan is of.
+/// The roots that the tree has, and those that the plan makes. In an empty folder, a language that the task names counts
+/// only if the plan has a file of it.
 fn used_roots(plan: &Plan, project: &ProjectFacts<'_>) -> Vec<RootRef> {
     let all = project.root_refs();
     let open = plan.nodes.iter().any(|node| node.scope.is_open());

@@ -28,7 +28,7 @@ pub struct Provenance {
     pub bytes: u64,
 }
 
-/// A compiled prompt, as it is kept and sent.
+/// A compiled prompt, as it is stored and sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Compiled {
     /// Why the model is asked.

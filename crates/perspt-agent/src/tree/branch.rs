@@ -24,7 +24,7 @@ impl Actor {
             std::fs::read(&cache_file).map(|bytes| StatCache::from_bytes(&bytes)).unwrap_or_default()
         });
         let walked = walk(&self.parts.workspace, cache, &WalkLimits::default())?;
-        // A lost cache costs time, nothing else.
+        // A cache that cannot be saved only costs time.
         if std::fs::create_dir_all(self.slot_dir()).is_ok() {
             let _ = std::fs::write(&cache_file, cache.to_bytes());
         }
@@ -53,7 +53,7 @@ impl Actor {
         branch.changes.map_or(Ok(Vec::new()), |changes| self.load_blob("a branch's changes", changes))
     }
 
-    /// The tree a branch comes to.
+    /// The tree of a branch.
     pub(crate) fn branch_tree(&self, branch: &Branch) -> Result<Tree, AgentError> {
         let tree = self.load_tree(branch.base)?.with(&self.changes_of(branch)?);
         if tree.id() != branch.tree {

@@ -68,8 +68,7 @@ impl Contents for Sources {
             let bytes = self.blobs.get(BlobId(entry.hash)).map_err(io::Error::other)?;
             return Ok(Box::new(Cursor::new(bytes)));
         }
-        // The first folder is streamed unread: what is laid down is hashed on the way. Only where it no
-        // longer has the entry's size is the next one tried.
+        // The first folder with a file of the right size is streamed without hashing it here: laying out hashes it.
         for folder in &self.folders {
             let place = folder.join(path.as_str());
             let fits = place.symlink_metadata().is_ok_and(|meta| meta.len() == entry.size);
@@ -81,7 +80,7 @@ impl Contents for Sources {
     }
 }
 
-/// A tree with its bytes at hand, read once and kept while this lives.
+/// A tree whose files can be read. Each is read once and cached.
 pub struct TreeFiles {
     tree: Tree,
     sources: Sources,

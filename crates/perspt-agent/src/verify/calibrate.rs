@@ -49,7 +49,7 @@ fn not_seen(plant: &Plant, without: &Reading, with: &Reading) -> Option<Calibrat
     }
 }
 
-/// A name that no file of the tree can have been written for.
+/// A name that no file of the tree can know in advance.
 fn plant_name(state: &SessionState, tree: &Tree) -> String {
     let session = state.meta.as_ref().map_or("", |meta| meta.session.as_str());
     let hash = Sha::of_fields([session.as_bytes(), &tree.id().0.0]).to_string();
@@ -99,7 +99,7 @@ impl Actor {
         Ok(Ended::Calibrated { verdict, runs: slot.take_runs() })
     }
 
-    /// A result is remembered for the root, what is run, the tools' versions and where the tree is seen.
+    /// What a result is remembered for: root, commands, tool versions, and the path at which tools see the tree.
     fn memo_key(
         &self,
         run: StageRun<'_>,

@@ -136,8 +136,8 @@ impl ExtraChecks<'_> {
     }
 }
 
-/// Data files that were changed and can be parsed, and those that can be no longer. What is broken in a folder of tests is
-/// often meant to be, and what was broken before is nobody's fault.
+/// Changed data files that can be parsed, and findings for those that no longer can. Broken files in test folders are
+/// often intended, and files that were broken before do not count.
 pub(super) fn parsed_data(changes: &[Change], files: &ComparedFiles) -> (BTreeSet<RelPath>, Vec<Residual>) {
     let (mut looked, mut residuals) = (BTreeSet::new(), Vec::new());
     for path in changes.iter().filter(|change| change.after.is_some()).map(|change| &change.path) {

@@ -40,8 +40,7 @@ pub(super) fn machine_fault(
     not_measured(reading).or_else(|| Some(unrunnable(reading, &fault()?)))
 }
 
-/// A project that changes its own sources while it is measured: no reading of it would be of the tree it began with,
-/// whoever wrote that.
+/// A project that changes its own sources while it is measured. No reading would be of one tree, whoever wrote it.
 fn writes_to_itself(plugin: &'static dyn Plugin, reading: &Reading) -> Option<String> {
     let is_code = |path: &RelPath| plugin.is_source(path) || plugin.is_manifest(path);
     let changed = reading.residuals.iter().filter(|residual| residual.class == Class::TreeChanged);
@@ -49,8 +48,8 @@ fn writes_to_itself(plugin: &'static dyn Plugin, reading: &Reading) -> Option<St
     Some(format!("the project's own tests or build scripts write to `{path}` while they run"))
 }
 
-/// A baseline of which no test is known, because the tool hung or was ended: with it, nobody could say later that a
-/// test is gone. One that crashes over a known list of tests is an ordinary red start.
+/// A baseline without known tests, because the tool hung or was ended. Later nobody could say that a test is gone. A crash
+/// with a known list of tests is an ordinary red start.
 pub(super) fn not_measured(reading: &Reading) -> Option<MissingTool> {
     let none_known = reading.tests.as_ref().is_none_or(|tests| tests.results.is_empty());
     let ended = |class: Class| {

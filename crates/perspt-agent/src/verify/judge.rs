@@ -1,4 +1,4 @@
-//! Handing what was measured to the judge: this gathers, `perspt_core::judge` decides.
+//! Judging a candidate: this loads what was measured, `perspt_core::judge` decides.
 
 use std::collections::BTreeSet;
 
@@ -28,14 +28,14 @@ pub(crate) struct JudgementInputs<'a> {
     pub readings: &'a [BlobId],
     /// Earlier readings of the same stages.
     pub before: &'a [BlobId],
-    /// The tests as they were over its code.
+    /// Runs of the old tests over its code.
     pub old_tests: &'a [BlobId],
     /// The stages that had to look.
     pub required: &'a [StageId],
 }
 
-/// Everything a judgement is made from, read.
-struct Gathered {
+/// The same, loaded, with everything else that the judge needs.
+struct LoadedInputs {
     readings: Vec<Reading>,
     before: Vec<Reading>,
     old_tests: Vec<Reading>,
@@ -53,7 +53,7 @@ struct Gathered {
     weights: Weights,
 }
 
-impl Gathered {
+impl LoadedInputs {
     fn case(&self, branch: &Branch) -> Case<'_> {
         Case {
             tree: branch.tree,
@@ -84,15 +84,15 @@ impl Gathered {
 }
 
 impl Actor {
-    /// Judges a candidate, or the head at the end where there is no node.
+    /// Judges a candidate. Without a node it judges the head at the end of the session.
     pub(crate) fn judge(
         &self,
         state: &SessionState,
         node: Option<&NodeId>,
         inputs: &JudgementInputs<'_>,
     ) -> Result<Ended, EffectError> {
-        let gathered = self.gather(state, node.and_then(|id| state.nodes.get(id)), inputs)?;
-        let (case, terms) = (gathered.case(inputs.branch), gathered.terms(inputs.required));
+        let loaded = self.load_inputs(state, node.and_then(|id| state.nodes.get(id)), inputs)?;
+        let (case, terms) = (loaded.case(inputs.branch), loaded.terms(inputs.required));
         let judgement = judge(&case, &terms);
         let blob = self.store_blob(&judgement)?;
         Ok(Ended::Judged { judgement: Box::new(note(&judgement, &case, &terms, blob)) })
@@ -105,28 +105,24 @@ impl Actor {
         node: &Node,
         inputs: &JudgementInputs<'_>,
     ) -> Result<Result<StabilityProof, NotProved>, EffectError> {
-        let gathered = self.gather(state, Some(node), inputs)?;
-        Ok(prove(&gathered.case(inputs.branch), &gathered.terms(inputs.required)))
+        let loaded = self.load_inputs(state, Some(node), inputs)?;
+        Ok(prove(&loaded.case(inputs.branch), &loaded.terms(inputs.required)))
     }
 
-    fn gather(
+    fn load_inputs(
         &self,
         state: &SessionState,
         node: Option<&Node>,
         inputs: &JudgementInputs<'_>,
-    ) -> Result<Gathered, EffectError> {
-        let kept = |blobs: &[BlobId]| -> Result<Vec<Reading>, AgentError> {
+    ) -> Result<LoadedInputs, EffectError> {
+        let load = |blobs: &[BlobId]| -> Result<Vec<Reading>, AgentError> {
             blobs.iter().map(|blob| self.load_blob("a reading", *blob)).collect()
         };
         let files = self.branch_files(inputs.branch)?;
-        let changed: BTreeSet<RelPath> = self
-            .changes_of(inputs.branch)?
-            .into_iter()
-            .filter(|change| change.after.is_some())
-            .map(|change| change.path)
-            .collect();
-        let touched: BTreeSet<RelPath> =
-            self.changes_of(inputs.branch)?.into_iter().map(|change| change.path).collect();
+        let changes = self.changes_of(inputs.branch)?;
+        let left = changes.iter().filter(|change| change.after.is_some());
+        let changed = left.map(|change| change.path.clone()).collect();
+        let touched: BTreeSet<RelPath> = changes.into_iter().map(|change| change.path).collect();
         let asks = state.meta.as_ref().is_some_and(|meta| meta.approval == Approval::Person);
         let told = asks || node.is_none_or(|node| node.told_undeclared);
         let is_test = |path: &RelPath| {
@@ -136,10 +132,10 @@ impl Actor {
         let ask = |ask: bool| if ask { Undeclared::Ask } else { Undeclared::Tell };
         let roots = self.roots(state, &files);
         files.check_complete()?;
-        Ok(Gathered {
-            readings: kept(inputs.readings)?,
-            before: kept(inputs.before)?,
-            old_tests: kept(inputs.old_tests)?,
+        Ok(LoadedInputs {
+            readings: load(inputs.readings)?,
+            before: load(inputs.before)?,
+            old_tests: load(inputs.old_tests)?,
             contract: node.map(|node| node.spec.contract.clone()).unwrap_or_default(),
             packages: roots.into_iter().flat_map(|root| root.packages).collect(),
             brings_tests: node.is_some_and(|node| node.spec.output_files.iter().any(is_test)),

@@ -75,7 +75,7 @@ impl Actor {
         Ok(self.measured(&reading, fault, slot.take_runs())?)
     }
 
-    /// perspt's own look at a candidate.
+    /// perspt's own check of a candidate.
     async fn measure_structure(
         &self,
         state: &SessionState,
@@ -141,7 +141,7 @@ impl Actor {
         Ok(Taken { raw: reading.clone(), reading, fault })
     }
 
-    /// Stores a reading; the outcome of an effect that took it.
+    /// Stores a reading and returns the effect's outcome.
     pub(super) fn measured(
         &self,
         reading: &Reading,

@@ -1,4 +1,4 @@
-//! Readings that were taken before: of the same tree, by the same tools, in the same environment and confinement.
+//! Reusing readings: of the same tree, by the same tools, in the same environment and confinement.
 
 use std::path::PathBuf;
 use std::time::SystemTime;
@@ -19,7 +19,7 @@ use crate::tree::TreeFiles;
 const MOST: usize = 32;
 
 impl Actor {
-    /// The file of the reading of this stage, once one was taken.
+    /// The file in which a reading of this stage is saved.
     pub(super) async fn reading_file(
         &self,
         run: StageRun<'_>,
@@ -29,7 +29,7 @@ impl Actor {
         let StageRun { state, stage, root, plugin, cancel } = run;
         let probed = self.probed(state)?;
         let mut key = ShaBuilder::default();
-        // Old and new test files may run apart: together they are one run of the same tests.
+        // Whether old and new test files run apart does not matter here: together they are the same tests.
         for described in self.stages_of(root, &probed, files, &Selection::default()).into_iter().flatten() {
             if described.kind == stage.kind {
                 key.field(&serde_json::to_vec(&described).unwrap_or_default());
@@ -63,7 +63,7 @@ pub(super) fn save(place: &PathBuf, reading: &Reading) {
     if reading.status != Status::Measured || std::fs::create_dir_all(folder).is_err() {
         return;
     }
-    // Whole or not at all: another name first.
+    // Written under another name first, so that a reading is never saved in part.
     let half = place.with_extension("half");
     if std::fs::write(&half, bytes).and_then(|()| std::fs::rename(&half, place)).is_err() {
         return;

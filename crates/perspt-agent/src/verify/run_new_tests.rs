@@ -70,7 +70,7 @@ impl Actor {
         }
         let Some(ran) = readings.iter().find(|reading| reading.stage == *stage) else { return Ok(None) };
         let reading: Reading = self.load_blob("a reading", ran.blob)?;
-        // Runners cannot be asked for one example of a text by its name.
+        // Test runners cannot select one documentation example by name.
         added.retain(|id| !id.is_doc() && passes(id, &reading));
         Ok(Some((added, ran.blob)))
     }

@@ -54,8 +54,8 @@ pub(super) fn unavailable(tree: TreeId, stage: &StageId, tool: &str, why: String
 }
 
 impl Actor {
-    /// Takes a reading, and a second one where a working tool was ended by something else. Says too what is wrong with
-    /// the tool.
+    /// Takes a reading, and a second one where a working tool was ended from outside. Also returns what is wrong with the
+    /// tool.
     pub(super) async fn take_reading_retried(
         &self,
         run: StageRun<'_>,
@@ -159,7 +159,7 @@ async fn run_steps(
     Ok((outputs, drift))
 }
 
-/// Charges changes of the tree to the reading: it was not taken on one tree.
+/// Adds findings for files that changed while the tree was measured, and a note on new ones.
 fn drifted(reading: &mut Reading, drift: Drift, is_lockfile: &dyn Fn(&RelPath) -> bool) {
     let lost = drift
         .changed
@@ -183,7 +183,7 @@ fn drifted(reading: &mut Reading, drift: Drift, is_lockfile: &dyn Fn(&RelPath) -
     }
 }
 
-/// The finding that says that a tool did not come to its end by itself, or left no whole report.
+/// The finding that a tool was ended early or left no complete report.
 fn cut_short(reading: &Reading) -> Option<&Residual> {
     let odd = |class: Class| {
         matches!(class, Class::Timeout | Class::Crash | Class::ReportMissing | Class::ToolFailed)

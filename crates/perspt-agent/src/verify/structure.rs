@@ -1,4 +1,4 @@
-//! perspt's own look at a candidate: what it did to tests, what stands in for code, what no tool reads.
+//! perspt's own check of a candidate: changed tests, placeholders instead of code, files that no tool reads.
 
 use std::collections::BTreeSet;
 
@@ -63,7 +63,7 @@ impl Actor {
         })
     }
 
-    /// The roots whose tools have read something that is changed now.
+    /// The roots whose tools have read a file that is changed now.
     fn readers_of(&self, state: &SessionState, changes: &[Change]) -> Result<BTreeSet<RootRef>, EffectError> {
         let known = state.baseline.readings.values().flatten().map(|reading| reading.blob);
         let known: BTreeSet<_> = known.chain(state.first_baseline.values().flatten().copied()).collect();
@@ -79,8 +79,7 @@ impl Actor {
         Ok(readers)
     }
 
-    /// Tests and files that the session's own nodes have made are theirs to change: what is left is about those that
-    /// the user had.
+    /// The inventory without tests and files that this session made: nodes may change those freely.
     fn of_the_user(
         &self,
         state: &SessionState,
@@ -126,7 +125,7 @@ impl Actor {
     }
 }
 
-/// Files that the plan wants of a node and that are not there. One that it removed was there before.
+/// Findings for planned files that the node did not make. A file that was there before may have been removed.
 fn not_made(node: &Node, files: &ComparedFiles) -> Vec<Residual> {
     let is_in = |files: &TreeFiles, path: &RelPath| files.tree().entries.contains_key(path);
     let missing = node
@@ -141,7 +140,7 @@ fn not_made(node: &Node, files: &ComparedFiles) -> Vec<Residual> {
     missing.map(charge).collect()
 }
 
-/// Forbidden texts of the contract in the node's files, one finding each, at their first place.
+/// Findings for texts that the contract forbids, each at its first occurrence.
 fn forbidden_patterns(node: &Node, changes: &[Change], files: &TreeFiles) -> Vec<Residual> {
     let mut paths: BTreeSet<&RelPath> = changes.iter().map(|change| &change.path).collect();
     paths.extend(&node.spec.output_files);

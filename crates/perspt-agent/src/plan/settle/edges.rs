@@ -1,4 +1,4 @@
-//! Edges that a plan forgot.
+//! Adding edges that the plan lacks.
 
 use perspt_core::ids::NodeId;
 use perspt_core::path::RelPath;
@@ -14,7 +14,7 @@ const MAX_CONTEXT: usize = 20;
 /// What became of an edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Link {
-    /// It was there, by way of others too.
+    /// It was there, directly or through other tasks.
     Had,
     /// It is new.
     Made,
@@ -36,7 +36,7 @@ impl Settling<'_> {
         Link::Made
     }
 
-    /// The same, told: `why` says what the two have to do with each other.
+    /// The same, with a note; `why` says how the two are related.
     pub(super) fn link_for(&mut self, from: usize, to: &NodeId, why: &str) -> Link {
         let linked = self.link(from, to);
         let id = &self.plan.nodes[from].id;
