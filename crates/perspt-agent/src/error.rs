@@ -3,8 +3,10 @@
 use perspt_core::event::{Trouble, Unknown};
 use perspt_core::path::RelPath;
 use perspt_sandbox::SandboxError;
-use perspt_sandbox::slot::{SlotError, WalkError};
+use perspt_sandbox::slot::{BadTarget, SlotError, WalkError};
 use perspt_store::StoreError;
+
+use crate::tree::MissingBytes;
 
 /// A failure of perspt or of the machine under it.
 #[derive(Debug, thiserror::Error)]
@@ -29,10 +31,10 @@ pub enum AgentError {
         /// Bytes that can still be written.
         left: u64,
     },
-    /// The folder that is held is not the one at the workspace's path any more.
+    /// The workspace's path leads to another folder than the one that is locked.
     #[error("{} is another folder than when perspt began, with the same files", .0.display())]
     Replaced(std::path::PathBuf),
-    /// Something that is no part of the tree is where a file is to be written.
+    /// A folder, socket or the like is where a file is to be written.
     #[error("`{0}` is a folder or something else that perspt does not write over")]
     InTheWay(RelPath),
     /// A blob does not hold what its event says.
@@ -60,4 +62,32 @@ pub enum AgentError {
     /// Nothing is running, nothing is due and the session has not ended.
     #[error("BUG: the session has nothing to do and has not ended ({0})")]
     Stuck(String),
+}
+
+/// Why an effect gave no outcome of its own.
+pub(crate) enum EffectError {
+    /// It was cancelled.
+    Cancelled,
+    /// The user changed the tree that it works on.
+    BaseMoved,
+    /// perspt or the machine failed.
+    Failed(AgentError),
+}
+
+impl From<MissingBytes> for EffectError {
+    fn from(MissingBytes: MissingBytes) -> EffectError {
+        EffectError::BaseMoved
+    }
+}
+
+impl<E: Into<AgentError>> From<E> for EffectError {
+    fn from(error: E) -> EffectError {
+        match error.into() {
+            // A path that is in another's way passed the answer's own bounds: the user put it there.
+            AgentError::Slot(
+                SlotError::BaseGone { .. } | SlotError::BadTarget { why: BadTarget::BelowFile, .. },
+            ) => EffectError::BaseMoved,
+            other => EffectError::Failed(other),
+        }
+    }
 }

@@ -14,8 +14,8 @@ use perspt_store::StoreError;
 use tokio::task::JoinSet;
 
 use crate::AgentError;
-use crate::actor::trouble;
 use crate::ports::{Act, Acted, Clock, Interrupt, Interrupts, Journal, View};
+use crate::trouble::trouble;
 
 /// What the loop works with.
 pub struct Session<'a> {

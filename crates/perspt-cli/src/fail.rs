@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use perspt_agent::AgentError;
-use perspt_agent::actor::{too_many_files, trouble};
+use perspt_agent::trouble::{too_many_files, trouble};
 use perspt_core::event::Trouble;
 use perspt_core::outcome::Outcome;
 use perspt_store::StoreError;

@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use perspt_agent::AgentError;
-use perspt_agent::actor::too_many_files;
+use perspt_agent::trouble::too_many_files;
 use perspt_core::event::{Event, SessionStarted};
 use perspt_core::ids::SessionId;
 use perspt_core::state::SessionState;

@@ -5,10 +5,11 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use perspt_agent::actor::{Actor, ModelMaker, Parts, too_many_files};
+use perspt_agent::actor::{Actor, ModelMaker, Parts};
 use perspt_agent::open::{Open, data_dir_refusal};
 use perspt_agent::ports::{Clock, SystemClock, View};
 use perspt_agent::session::{Session, run};
+use perspt_agent::trouble::too_many_files;
 use perspt_core::event::{SessionStarted, Trouble};
 use perspt_core::ids::SessionId;
 use perspt_core::state::SessionState;

@@ -1,7 +1,7 @@
-//! Two changes of one text put together, where they lie apart.
+//! Merging two changes of one text.
 
-/// `before` with what leads to `ours` and what leads to `theirs`; `None` where the two regions that were changed touch or
-/// overlap. At least one line between them must be as it was.
+/// `before` with both changes; `None` where the changed regions touch or overlap. At least one unchanged line must lie
+/// between them.
 pub fn merge(before: &str, ours: &str, theirs: &str) -> Option<String> {
     let split = |text: &str| -> Vec<String> { text.split_inclusive('\n').map(str::to_owned).collect() };
     let (before, ours, theirs) = (split(before), split(ours), split(theirs));

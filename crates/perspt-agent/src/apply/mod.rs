@@ -1,11 +1,16 @@
-//! Applying a bundle to a branch, in memory: every operation is checked before any file is written, and
-//! the result is a list of changes or a list of reasons. Nothing here touches a disk.
+//! Applying an answer: its operations are checked and applied in memory, then the branch is laid out in the slot and its
+//! commands are run there.
 
+mod bundle;
+mod commands;
+mod lay_out;
 pub mod merge;
 mod operations;
 mod scope;
 mod secrets;
 
+pub(crate) use commands::Commands;
+pub(crate) use lay_out::Layout;
 pub use operations::{Applied, apply};
-pub use scope::{Touch, WriteScope};
-pub use secrets::{lost, put_back};
+pub use scope::{FileAction, WriteScope};
+pub use secrets::{removed_secrets, restore_secrets};

@@ -10,12 +10,12 @@ use perspt_core::tree::{Entry, EntryKind};
 use perspt_lang::plugin::Files;
 use perspt_policy::bounds::Bounds;
 
-use super::scope::{Touch, WriteScope};
+use super::scope::{FileAction, WriteScope};
 
 /// The largest file a tree may get by an answer.
 const FILE_CAP: usize = 5 * 1024 * 1024;
 
-/// What a bundle comes to: the new text of each path it touched, `None` where the path is gone.
+/// The result of a bundle: the new text of each path it changed, `None` where the path is gone.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Applied {
     /// By path.
@@ -31,7 +31,7 @@ impl Applied {
     }
 }
 
-/// Applies a bundle over `files`. On any fault nothing is applied and every fault is told.
+/// Applies a bundle over `files`, all of it or nothing. The error lists every fault.
 pub fn apply(
     bundle: &Bundle,
     files: &dyn Files,
@@ -59,9 +59,9 @@ impl Working<'_> {
     fn one(&mut self, artifact: &Artifact) -> Result<(), String> {
         match artifact {
             Artifact::Write { path, content } => {
-                let path = self.allowed(path, Touch::Write)?;
+                let path = self.allowed(path, FileAction::Write)?;
                 if self.kind(&path).is_some() {
-                    // What nobody could see must not be lost.
+                    // A file that could not be shown must not be overwritten.
                     self.current(&path)?;
                 }
                 let kind = self.kind(&path).unwrap_or(EntryKind::File);
@@ -69,26 +69,26 @@ impl Working<'_> {
                 self.put(path, kind, content)
             }
             Artifact::Edit { path, find, replace } => {
-                let path = self.allowed(path, Touch::Write)?;
+                let path = self.allowed(path, FileAction::Write)?;
                 let (kind, text) = self.current(&path)?;
                 let edited = edit(&path, &text, find, replace)?;
                 self.put(path, kind, edited)
             }
             Artifact::Diff { path, patch } => {
-                let path = self.allowed(path, Touch::Write)?;
+                let path = self.allowed(path, FileAction::Write)?;
                 let (kind, text) = self.current(&path)?;
                 let patched = patch_text(&path, &text, patch)?;
                 self.put(path, kind, patched)
             }
             Artifact::Delete { path } => {
-                let path = self.allowed(path, Touch::Remove)?;
+                let path = self.allowed(path, FileAction::Remove)?;
                 self.kind(&path).ok_or_else(|| format!("`{path}` does not exist"))?;
                 self.applied.files.insert(path, None);
                 Ok(())
             }
             Artifact::Move { from, to } => {
-                let from = self.allowed(from, Touch::Remove)?;
-                let to = self.allowed(to, Touch::Write)?;
+                let from = self.allowed(from, FileAction::Remove)?;
+                let to = self.allowed(to, FileAction::Write)?;
                 let (kind, text) = self.current(&from)?;
                 if self.kind(&to).is_some() {
                     return Err(format!("`{to}` is already there"));
@@ -100,9 +100,9 @@ impl Working<'_> {
         }
     }
 
-    fn allowed(&self, words: &str, touch: Touch) -> Result<RelPath, String> {
+    fn allowed(&self, words: &str, action: FileAction) -> Result<RelPath, String> {
         let path = self.bounds.check(words).map_err(|refusal| refusal.to_string())?;
-        self.scope.check(&path, touch)?;
+        self.scope.check(&path, action)?;
         Ok(path)
     }
 
@@ -163,7 +163,7 @@ fn edit(path: &RelPath, text: &str, find: &str, replace: &str) -> Result<String,
     }
 }
 
-/// How often a text holds another one, counting places that overlap: `}}` stands twice in `}}}`.
+/// How often a text contains another one, overlaps included: `}}` is twice in `}}}`.
 fn places(text: &str, find: &str) -> usize {
     let starts = text.char_indices().filter(|(at, _)| text[*at..].starts_with(find));
     starts.count()
@@ -173,7 +173,7 @@ fn excerpt(text: &str) -> String {
     text.lines().find(|line| !line.trim().is_empty()).unwrap_or("").chars().take(80).collect()
 }
 
-/// Applies a unified diff of one file. Line numbers and counts are not believed; content is.
+/// Applies a unified diff of one file. Only content decides; line numbers and counts are ignored.
 fn patch_text(path: &RelPath, text: &str, patch: &str) -> Result<String, String> {
     let patch = recounted(&with_headers(path, patch));
     let config = ParserConfig { hunk_strategy: HunkRangeStrategy::Recount, ..ParserConfig::default() };
@@ -194,8 +194,7 @@ fn patch_text(path: &RelPath, text: &str, patch: &str) -> Result<String, String>
     apply_hunks(path, text, diff)
 }
 
-/// The patch with the counts of each hunk as its lines have them. Models miscount, and a reader that believes them
-/// drops what is too much.
+/// The patch with the line counts of each hunk corrected. Models miscount, and the parser would drop surplus lines.
 fn recounted(patch: &str) -> String {
     let lines: Vec<&str> = patch.split_inclusive('\n').collect();
     let mut out = String::with_capacity(patch.len());
@@ -218,8 +217,7 @@ fn recounted(patch: &str) -> String {
     out
 }
 
-/// A hunk without the empty lines at its end: they stand between it and the next, and where they are context, a
-/// hunk can do without its last.
+/// A hunk without the empty lines at its end. They separate it from the next one, or are context that it can do without.
 fn without_end<'a>(body: &'a [&'a str]) -> &'a [&'a str] {
     let blank = body.iter().rev().take_while(|line| line.trim_end_matches(['\r', '\n']).is_empty()).count();
     &body[..body.len() - blank]
@@ -262,7 +260,7 @@ fn apply_hunks(path: &RelPath, text: &str, diff: &Diff<'_, str>) -> Result<Strin
     })
 }
 
-/// Models leave the `---` and `+++` lines out; the path is stated beside the patch anyway.
+/// The patch with `---` and `+++` lines, which models leave out.
 fn with_headers(path: &RelPath, patch: &str) -> String {
     let body_at = patch.find("@@").unwrap_or(0);
     let body = if patch[..body_at].contains("--- ") || body_at == 0 && !patch.starts_with("@@") {

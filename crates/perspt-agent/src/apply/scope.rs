@@ -16,12 +16,12 @@ use perspt_policy::secrets::is_secret;
 /// The most new files beside its own that one answer of a node may bring.
 const WIDENED: usize = 5;
 
-/// What an operation does to a path, as far as ownership is concerned.
+/// What is done to a path, as far as ownership is concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Touch {
-    /// Its content changes, or it comes to be.
+pub enum FileAction {
+    /// It is changed or created.
     Write,
-    /// It goes away, or gets another name.
+    /// It is removed or renamed.
     Remove,
 }
 
@@ -67,14 +67,14 @@ impl<'a> WriteScope<'a> {
 
     /// Whether the node may do this to the path; otherwise what the model is told. A new file beside the node's own
     /// is allowed and [widens](Self::widened) the scope.
-    pub fn check(&self, path: &RelPath, touch: Touch) -> Result<(), String> {
+    pub fn check(&self, path: &RelPath, action: FileAction) -> Result<(), String> {
         if self.node.owns(path) {
-            return self.check_manifest(path, touch);
+            return self.check_manifest(path, action);
         }
         if let Some((owner, committed)) = self.others.get(path) {
             let support = self.is_support(path);
-            return match (support, committed, touch) {
-                (true, true, Touch::Write) => Ok(()),
+            return match (support, committed, action) {
+                (true, true, FileAction::Write) => Ok(()),
                 (true, false, _) => {
                     Err(format!("`{path}` will be made by node `{owner}`, which is not done yet"))
                 }
@@ -82,17 +82,17 @@ impl<'a> WriteScope<'a> {
             };
         }
         if self.is_declared(path) || self.in_open_scope(path) {
-            return self.check_manifest(path, touch);
+            return self.check_manifest(path, action);
         }
         if self.is_support(path) {
-            return match touch {
-                Touch::Write => Ok(()),
-                Touch::Remove => {
+            return match action {
+                FileAction::Write => Ok(()),
+                FileAction::Remove => {
                     Err(format!("`{path}` is a shared file: it may be edited, not removed or renamed"))
                 }
             };
         }
-        self.widen(path, touch)
+        self.widen(path, action)
     }
 
     /// The files that the answer brings beyond the node's scope, as far as it was checked. They become the node's own
@@ -101,7 +101,7 @@ impl<'a> WriteScope<'a> {
         self.widened.borrow().iter().cloned().collect()
     }
 
-    fn widen(&self, path: &RelPath, touch: Touch) -> Result<(), String> {
+    fn widen(&self, path: &RelPath, action: FileAction) -> Result<(), String> {
         let mut widened = self.widened.borrow_mut();
         if widened.contains(path) {
             return Ok(());
@@ -109,7 +109,7 @@ impl<'a> WriteScope<'a> {
         if !self.may_widen(path) {
             return Err(self.refusal(path));
         }
-        if touch == Touch::Remove {
+        if action == FileAction::Remove {
             return Ok(());
         }
         if widened.len() == WIDENED {
@@ -128,10 +128,10 @@ impl<'a> WriteScope<'a> {
         format!("`{path}` is not one of this node's files ({})", own.join(", "))
     }
 
-    fn check_manifest(&self, path: &RelPath, touch: Touch) -> Result<(), String> {
+    fn check_manifest(&self, path: &RelPath, action: FileAction) -> Result<(), String> {
         let at_root = self.node.roots.iter().any(|root| path.parent().as_ref() == Some(&root.dir));
         let manifest = self.plugins.iter().any(|plugin| plugin.is_manifest(path));
-        if touch == Touch::Remove && at_root && manifest {
+        if action == FileAction::Remove && at_root && manifest {
             return Err(format!("`{path}` is the root manifest: it cannot be removed or renamed"));
         }
         Ok(())
@@ -145,8 +145,8 @@ impl<'a> WriteScope<'a> {
         self.in_root(path) && self.plugins.iter().any(|plugin| plugin.is_support_file(path))
     }
 
-    /// Whether the plan says that the node changes this test file, or takes tests there; the answer may say it too, of files
-    /// that are nothing but tests or decide how they run.
+    /// Whether the plan declares that the node changes this test file or moves tests there. The answer may declare it too,
+    /// for test files and test settings.
     fn is_declared(&self, path: &RelPath) -> bool {
         let goes_there = |declared: &TestDeclaration| {
             let is_file = match declared.change {
@@ -162,7 +162,7 @@ impl<'a> WriteScope<'a> {
         self.node.spec.changes_tests.iter().any(names) || (self.declared.iter().any(names) && is_of_tests())
     }
 
-    /// Whether the file is not in the tree yet, or only by the node's own answer before this one.
+    /// Whether the file is not in the tree yet, or only because of the node's own earlier answer.
     fn is_new(&self, path: &RelPath) -> bool {
         let is_made = |best: &Candidate| {
             best.diff.create.contains(path) || best.diff.moved.iter().any(|(_, to)| to == path)
@@ -177,13 +177,13 @@ impl<'a> WriteScope<'a> {
         if is_prose(path) && !self.is_guarded(path) {
             return true;
         }
-        // Where no language knows the folder, its files are what there is to work on.
+        // Where no language knows the folder, any file may be worked on.
         if self.node.roots.is_empty() {
             return !self.is_guarded(path);
         }
         let is_test = self.plugins.iter().any(|plugin| plugin.is_test_file(path));
         let is_source = self.plugins.iter().any(|plugin| plugin.is_source(path) || plugin.is_manifest(path));
-        // Tests that a node of this session wrote are not existing ones.
+        // Tests that this session wrote do not count as existing.
         let may = !is_test || self.is_new(path) || self.state.authored.contains(path);
         self.in_root(path) && (is_source || is_test) && may
     }
@@ -199,7 +199,7 @@ impl<'a> WriteScope<'a> {
         is_beside && self.is_new(path) && self.in_own_root(path) && !is_guarded
     }
 
-    /// Whether the deepest root that holds a path is one of the node's; what no root holds is nobody's.
+    /// Whether the deepest root that holds a path is one of the node's. A path in no root counts as its own.
     fn in_own_root(&self, path: &RelPath) -> bool {
         let known = self.state.found.as_ref().map_or(&[][..], |found| found.roots.as_slice());
         let holding: Vec<&RootRef> =
@@ -211,7 +211,7 @@ impl<'a> WriteScope<'a> {
         })
     }
 
-    /// Whether a path steers builds, tests, hooks or other services, or holds secrets: no answer gets it by the way.
+    /// Whether a path controls builds, tests, hooks or other services, or holds secrets. Such a file must be planned.
     fn is_guarded(&self, path: &RelPath) -> bool {
         let known = perspt_lang::plugins().iter().map(|plugin| *plugin as &dyn Plugin);
         let mut plugins = self.plugins.iter().copied().chain(known);

@@ -1,16 +1,17 @@
-//! Placeholders in an answer: put back before it is applied, and missed where they are gone after it.
+//! Secrets in an answer: its placeholders are replaced by the secrets, and a write that drops a secret is refused.
 
 use std::collections::BTreeMap;
 
 use perspt_core::bundle::{Artifact, Bundle};
 use perspt_core::path::RelPath;
 use perspt_lang::plugin::Files;
-use perspt_policy::mask::{Masks, placeholders, put_back as put_back_in};
+use perspt_policy::mask::{Masks, placeholders, put_back as restore};
 
 use super::Applied;
 
-/// The bundle with what its placeholders stand for in the files that it names. The lines say which stand for nothing.
-pub fn put_back(bundle: &Bundle, files: &dyn Files, masks: &Masks) -> Result<Bundle, Vec<String>> {
+/// The bundle with secrets in place of its placeholders, taken from the files it names. The error lists placeholders
+/// without a secret.
+pub fn restore_secrets(bundle: &Bundle, files: &dyn Files, masks: &Masks) -> Result<Bundle, Vec<String>> {
     let texts = bundle.artifacts.iter().flat_map(|artifact| match artifact {
         Artifact::Write { content, .. } => vec![content],
         Artifact::Edit { find, replace, .. } => vec![find, replace],
@@ -23,7 +24,7 @@ pub fn put_back(bundle: &Bundle, files: &dyn Files, masks: &Masks) -> Result<Bun
     let known = Known::of(bundle, files, masks);
     let (mut faults, mut out) = (Vec::new(), bundle.clone());
     for (index, artifact) in out.artifacts.iter_mut().enumerate() {
-        let unknown = known.put_back(artifact);
+        let unknown = known.restore_secrets(artifact);
         faults.extend(unknown.map(|name| {
             format!("artifact {}: `{name}` stands for nothing in the files of this answer", index + 1)
         }));
@@ -31,9 +32,9 @@ pub fn put_back(bundle: &Bundle, files: &dyn Files, masks: &Masks) -> Result<Bun
     if faults.is_empty() { Ok(out) } else { Err(faults) }
 }
 
-/// Whole writes after which a secret of the file is gone. `base` is the tree that the node began with: a secret that an
-/// earlier answer made up need not stay. An edit that takes one out means it.
-pub fn lost(
+/// A line for each whole write after which a secret of the file is gone. An edit may remove one. `base` is the tree that
+/// the node began with: a secret that an earlier answer made up need not stay.
+pub fn removed_secrets(
     bundle: &Bundle,
     applied: &Applied,
     files: &dyn Files,
@@ -66,7 +67,7 @@ fn text_of(files: &dyn Files, path: &str) -> Option<(RelPath, String)> {
     Some((path, text))
 }
 
-/// What placeholders stand for.
+/// Secrets by their placeholders.
 struct Known {
     /// In each file that the bundle names.
     by_file: BTreeMap<String, (String, BTreeMap<String, String>)>,
@@ -94,8 +95,8 @@ impl Known {
         Known { anywhere: all.collect(), by_file }
     }
 
-    /// Puts placeholders of one artifact back; hands over one that stands for nothing.
-    fn put_back(&self, artifact: &mut Artifact) -> Option<String> {
+    /// Restores the secrets of one artifact. Returns a placeholder without a secret.
+    fn restore_secrets(&self, artifact: &mut Artifact) -> Option<String> {
         let (path, texts) = match artifact {
             Artifact::Write { path, content } => (path, vec![content]),
             Artifact::Edit { path, find, replace } => (path, vec![find, replace]),
@@ -105,7 +106,7 @@ impl Known {
             }
             Artifact::Delete { .. } | Artifact::Move { .. } => return None,
         };
-        // A text about placeholders may hold some of its own.
+        // The file itself may contain the text of a placeholder.
         let written = |name: &str| self.by_file.get(path).is_some_and(|(text, _)| text.contains(name));
         for text in texts {
             *text = self.in_text(path, text);
@@ -118,11 +119,11 @@ impl Known {
 
     /// A file's own secrets come first.
     fn in_text(&self, path: &str, text: &str) -> String {
-        let own = self.by_file.get(path).map(|(_, secrets)| put_back_in(text, secrets));
-        put_back_in(own.as_deref().unwrap_or(text), &self.anywhere)
+        let own = self.by_file.get(path).map(|(_, secrets)| restore(text, secrets));
+        restore(own.as_deref().unwrap_or(text), &self.anywhere)
     }
 
-    /// Every line of a secret needs the mark of the patch's line that it stands in.
+    /// In a patch, every line of a secret needs the mark of the line it is in.
     fn in_line(&self, path: &str, line: &str) -> String {
         let mark = line.get(..1).unwrap_or_default();
         let (line, end) = line.strip_suffix('\n').map_or((line, ""), |line| (line, "\n"));

@@ -1,7 +1,9 @@
-//! Before planning: what the workspace holds, which tools work, what must be fetched. Read-only.
+//! Before planning: which files and languages the workspace has (`snapshot`), which tools work (`probe`), and the
+//! dependencies it needs (`fetch`). The workspace is only read.
 
-mod detect;
+mod fetch;
 mod probe;
+mod roots;
+mod snapshot;
 
-pub(crate) use probe::with_instead;
 pub use probe::{Probed, try_tools};

@@ -1,24 +1,23 @@
-//! Which tools work: each is run on a small project of ours. And what has to be fetched.
+//! Which tools work: each is run on a small project of ours.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
-use perspt_core::effect::{Branch, TreeRef};
+use futures_util::future::join_all;
 use perspt_core::event::{Ended, MissingTool, RootRef, RootStages, StageTool};
-use perspt_core::path::RelPath;
 use perspt_core::stage::StepEnd;
 use perspt_core::state::SessionState;
-use perspt_core::tree::{EntryKind, Tree};
 use perspt_lang::plugin::{Files, Machine, Plugin, Probe, Selection, ToolState, Tools};
-use perspt_sandbox::{Cancel, Runner};
+use perspt_sandbox::Cancel;
 use serde::{Deserialize, Serialize};
 
 use crate::AgentError;
-use crate::actor::{Actor, Bench, Floor, Halt, brief, shown};
-use crate::files::Sources;
+use crate::actor::Actor;
+use crate::error::EffectError;
+use crate::slot::{RunConfig, SlotGuard, confinement_text, one_line, probe_timeout};
 
-/// Everything the probes saw, kept for later stages and resumes.
+/// The results of all probes, stored for later stages and resumes.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Probed {
     /// The tools of each plugin.
@@ -26,49 +25,46 @@ pub struct Probed {
 }
 
 impl Actor {
-    pub(crate) async fn probe(&self, state: &SessionState, cancel: &Cancel) -> Result<Ended, Halt> {
-        let Some(branch) = state.head_branch() else { return Err(Halt::BaseMoved) };
+    pub(crate) async fn probe(&self, state: &SessionState, cancel: &Cancel) -> Result<Ended, EffectError> {
+        let Some(branch) = state.head_branch() else { return Err(EffectError::BaseMoved) };
         let files = self.branch_files(&branch)?;
-        let mut probed = Probed::default();
-        let mut lines = Vec::new();
-        let mut bench = self.bench().await?;
+        let mut slot = self.take_slot().await?;
         let roots = self.roots(state, &files);
-        let timeout = Duration::from_millis(state.settings().probe_timeout_ms);
-        for root in &roots {
-            let Some(plugin) = self.plugin(&root.plugin) else { continue };
-            if probed.tools.contains_key(plugin.name()) {
-                continue;
+        let mut plugins: Vec<&'static dyn Plugin> = Vec::new();
+        for plugin in roots.iter().filter_map(|root| self.plugin(&root.plugin)) {
+            if !plugins.iter().any(|known| known.name() == plugin.name()) {
+                plugins.push(plugin);
             }
-            let mut tools = Tools::new();
-            for probe in plugin.probes(&self.parts.machine) {
-                let seen = run_probe(&mut bench, plugin, &probe, timeout, cancel).await?;
-                lines.push(line(&probe.tool, &seen));
-                tools.insert(probe.tool.clone(), seen);
-            }
-            probed.tools.insert(plugin.name().to_owned(), tools);
         }
-        bench.reset_tmp()?;
+        let seen = run_probes(&mut slot, &plugins, &self.parts.machine, probe_timeout(state), cancel).await?;
+        let lines = seen.iter().map(|(_, tool, state)| line(tool, state)).collect();
+        let mut probed = Probed::default();
+        probed.tools.extend(plugins.iter().map(|plugin| (plugin.name().to_owned(), Tools::new())));
+        for (plugin, tool, state) in seen {
+            probed.tools.entry(plugin.to_owned()).or_default().insert(tool, state);
+        }
         let stages = roots.iter().map(|root| self.root_stages(root, &probed, &files)).collect();
         let confinement = self.parts.runner.what_can_be_had().await.map_err(AgentError::from)?;
-        let detail = self.keep(&probed)?;
-        Ok(Ended::Probed { roots: stages, tools: lines, confinement: shown(&confinement), detail })
+        let detail = self.store_blob(&probed)?;
+        Ok(Ended::Probed { roots: stages, tools: lines, confinement: confinement_text(&confinement), detail })
     }
 
-    /// A tool of the plugin that worked when the session began and does not now, or is another one. Whoever would be
-    /// blamed for an odd end is not, then.
+    /// A tool of the plugin that worked when the session began and now fails or has another version. The candidate is then
+    /// not to blame for an odd end.
     pub(crate) async fn changed_tool(
         &self,
         state: &SessionState,
-        bench: &mut Bench<'_>,
+        slot: &mut SlotGuard<'_>,
         plugin: &'static dyn Plugin,
         cancel: &Cancel,
-    ) -> Result<Option<MissingTool>, Halt> {
+    ) -> Result<Option<MissingTool>, EffectError> {
         let before = self.probed(state)?;
-        let timeout = Duration::from_millis(state.settings().probe_timeout_ms);
+        let timeout = probe_timeout(state);
         for probe in plugin.probes(&self.parts.machine) {
             let known = before.tools.get(plugin.name()).and_then(|tools| tools.get(&probe.tool));
             let Some(ToolState::Works { version: old }) = known else { continue };
-            let (why, install) = match run_probe(bench, plugin, &probe, timeout, cancel).await? {
+            let seen = run_probe(slot, plugin, &probe, timeout, cancel).await;
+            let (why, install) = match slot.freed(seen)? {
                 ToolState::Works { version } if version == *old => continue,
                 ToolState::Works { version } => (
                     format!("it was `{old}` when the session began and is `{version}` now"),
@@ -78,7 +74,7 @@ impl Actor {
                     (format!("it worked when the session began; now: {why}"), install)
                 }
             };
-            return Ok(Some(MissingTool { tool: probe.tool, why: brief(&why), install }));
+            return Ok(Some(MissingTool { tool: probe.tool, why: one_line(&why), install }));
         }
         Ok(None)
     }
@@ -100,7 +96,7 @@ impl Actor {
         lacks.extend(tools.and_then(|tools| plugin?.lack(root, files, tools)));
         let missing = lacks
             .into_iter()
-            .map(|lack| MissingTool { tool: lack.tool, why: brief(&lack.why), install: lack.install })
+            .map(|lack| MissingTool { tool: lack.tool, why: one_line(&lack.why), install: lack.install })
             .collect();
         RootStages { root: reference, stages, missing }
     }
@@ -121,88 +117,64 @@ impl Actor {
         }
     }
 
-    /// What the probes saw.
+    /// The results of this session's probes.
     pub(crate) fn probed(&self, state: &SessionState) -> Result<Probed, AgentError> {
-        state.probe_detail.map_or(Ok(Probed::default()), |blob| self.kept("the probes", blob))
-    }
-
-    /// Brings what the lock files name onto the machine, without running any of it, or anything of the tree.
-    pub(crate) async fn fetch(
-        &self,
-        state: &SessionState,
-        tree: TreeRef,
-        cancel: &Cancel,
-    ) -> Result<Ended, Halt> {
-        let branch = Branch { base: tree, changes: None, tree: tree.id };
-        let files = self.branch_files(&branch)?;
-        let mut bench = self.bench().await?;
-        let timeout = Duration::from_millis(state.settings().stage_timeout_ms);
-        for root in self.roots(state, &files) {
-            let fetch = self.plugin(&root.plugin).and_then(|plugin| plugin.fetch(&root, &files));
-            let Some(fetch) = fetch else { continue };
-            let (tree, sources) = with_instead(files.tree(), self.sources(), fetch.instead);
-            bench.lay(&tree, &sources)?;
-            // What could not be fetched shows in the baseline, with the compiler's own words.
-            bench.run("fetch", &fetch.step, timeout, cancel).await?;
-            bench.recheck()?;
-        }
-        Ok(Ended::Fetched { runs: std::mem::take(&mut bench.runs) })
+        state.probe_detail.map_or(Ok(Probed::default()), |blob| self.load_blob("the probes", blob))
     }
 }
 
-/// A tree in which some files hold another text, or are left out.
-pub(crate) fn with_instead(
-    tree: &Tree,
-    mut sources: Sources,
-    instead: BTreeMap<RelPath, Option<String>>,
-) -> (Tree, Sources) {
-    let mut tree = tree.clone();
-    for (path, text) in instead {
-        tree.entries.remove(&path);
-        let entry = text.map(|text| sources.hold(EntryKind::File, text));
-        tree.entries.extend(entry.map(|entry| (path, entry)));
-    }
-    (tree, sources)
-}
+/// A plugin's name, a tool of it, and whether it works.
+pub type TriedTool = (&'static str, String, ToolState);
 
-/// Tries every tool of every plugin in a place of its own, for people who want to know what works.
+/// Tries every tool of every plugin in a slot at `dir`, outside any session.
 pub async fn try_tools(
     dir: &Path,
-    workspace: &Path,
-    runner: &Runner,
+    config: RunConfig<'_>,
     machine: &Machine,
-    env: &BTreeMap<String, String>,
-    secret_places: &[PathBuf],
     timeout: Duration,
-) -> Result<Vec<(&'static str, String, ToolState)>, AgentError> {
+) -> Result<Vec<TriedTool>, AgentError> {
     let plugins = perspt_lang::plugins();
-    let mut bench = Bench::own(Floor { runner, env, workspace, secret_places }, dir, plugins)?;
-    let cancel = Cancel::new();
-    let mut seen = Vec::new();
-    for plugin in plugins {
-        for probe in plugin.probes(machine) {
-            match run_probe(&mut bench, *plugin, &probe, timeout, &cancel).await {
-                Ok(state) => seen.push((plugin.name(), probe.tool, state)),
-                Err(Halt::Broke(error)) => return Err(error),
-                Err(Halt::Cancelled | Halt::BaseMoved) => {}
-            }
-        }
+    let mut slot = SlotGuard::open(config, dir, plugins)?;
+    match run_probes(&mut slot, plugins, machine, timeout, &Cancel::new()).await {
+        Ok(seen) => Ok(seen),
+        Err(EffectError::Failed(error)) => Err(error),
+        Err(EffectError::Cancelled | EffectError::BaseMoved) => Ok(Vec::new()),
     }
-    bench.reset_tmp()?;
+}
+
+/// Runs every probe of these plugins at the same time. The results are in the order of the plugins and their probes. Where
+/// one fails, the others are still waited for.
+async fn run_probes(
+    slot: &mut SlotGuard<'_>,
+    plugins: &[&'static dyn Plugin],
+    machine: &Machine,
+    timeout: Duration,
+    cancel: &Cancel,
+) -> Result<Vec<TriedTool>, EffectError> {
+    let probes = plugins
+        .iter()
+        .flat_map(|plugin| plugin.probes(machine).into_iter().map(move |probe| (*plugin, probe)));
+    let runs = probes.map(async |(plugin, probe)| {
+        let state = run_probe(slot, plugin, &probe, timeout, cancel).await?;
+        Ok((plugin.name(), probe.tool, state))
+    });
+    let seen = join_all(runs).await.into_iter().collect();
+    let seen = slot.freed(seen)?;
+    slot.reset_tmp()?;
     Ok(seen)
 }
 
 async fn run_probe(
-    bench: &mut Bench<'_>,
+    slot: &SlotGuard<'_>,
     plugin: &'static dyn Plugin,
     probe: &Probe,
     timeout: Duration,
     cancel: &Cancel,
-) -> Result<ToolState, Halt> {
-    let folder = bench.probe_folder(&format!("{}-{}", plugin.name(), probe.tool), &probe.files)?;
+) -> Result<ToolState, EffectError> {
+    let folder = slot.probe_folder(&format!("{}-{}", plugin.name(), probe.tool), &probe.files)?;
     let mut outputs = Vec::new();
     for step in &probe.steps {
-        let output = bench.run_in(&folder, "probe", step, timeout, cancel).await?;
+        let output = slot.run_probe_step(&folder, step, timeout, cancel).await?;
         let hung = output.end == StepEnd::TimedOut;
         outputs.push(output);
         if hung {
@@ -218,5 +190,5 @@ fn line(tool: &str, state: &ToolState) -> String {
         ToolState::Missing { why, .. } => format!("{tool}: missing ({why})"),
         ToolState::Broken { why, .. } => format!("{tool}: broken ({why})"),
     };
-    brief(&line)
+    one_line(&line)
 }

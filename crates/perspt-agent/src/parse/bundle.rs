@@ -11,7 +11,7 @@ const COMMANDS: usize = 10;
 /// The most tests an answer may declare one by one; more are declared by file.
 const DECLARED: usize = 40;
 
-/// What an answer asks for, before its meaning is checked.
+/// A bundle as it was read, before its meaning is checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReadBundle {
     /// Operations on files.

@@ -1,10 +1,10 @@
-//! The layers that plans and bundles share.
+//! Finding the JSON of an answer, for plans and bundles alike.
 
 use perspt_core::event::{Capture, ParseState};
 use perspt_core::hash::Sha;
 use serde_json::Value;
 
-/// Layer A: what came, whatever it is.
+/// Records what came, whatever it is.
 pub fn capture(text: &str) -> Capture {
     const FIRST_LINE_CHARS: usize = 120;
     let first_line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("");
@@ -18,13 +18,13 @@ pub fn capture(text: &str) -> Capture {
 /// JSON found in an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Payload {
-    /// The text of the JSON, as it stands in the answer.
+    /// The text of the JSON, as it is in the answer.
     pub json: String,
     /// Whether it was the whole answer or stood in a fence.
     pub state: ParseState,
 }
 
-/// What the shared layers make of an answer.
+/// What was found in an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Read {
     /// One JSON object.

@@ -23,11 +23,11 @@ pub(super) fn changes_tests(
     };
     let mut out: Vec<TestDeclaration> = Vec::new();
     for entry in entries.iter().filter(|entry| !entry.is_null()) {
-        let said = match entry {
+        let fields = match entry {
             Value::Object(object) => object.clone(),
             other => Map::from_iter(text(Some(other)).map(|word| ("path".to_owned(), Value::String(word)))),
         };
-        match declaration(task, &said, notes) {
+        match declaration(task, &fields, notes) {
             Some(declared) => out.extend(declared),
             None => {
                 notes.push(format!("task `{task}`: an entry of changes_tests names no file; it is left out"))
@@ -39,11 +39,11 @@ pub(super) fn changes_tests(
 
 fn declaration(
     task: &str,
-    said: &Map<String, Value>,
+    fields: &Map<String, Value>,
     notes: &mut Vec<String>,
 ) -> Option<Vec<TestDeclaration>> {
-    let mut tests = texts(field(said, &["test", "tests", "name"]), &["name"]);
-    let mut file = match text(field(said, &["path", "file"])) {
+    let mut tests = texts(field(fields, &["test", "tests", "name"]), &["name"]);
+    let mut file = match text(field(fields, &["path", "file"])) {
         Some(file) => file,
         // A test may be named with its file.
         None => tests.pop().filter(|test| test.contains("::"))?,
@@ -58,7 +58,7 @@ fn declaration(
         return None;
     }
     let path = RelPath::parse(&file).ok()?;
-    let word = text(field(said, &["change"]));
+    let word = text(field(fields, &["change"]));
     let change = word.as_deref().map_or(Some(TestChange::Update), change);
     if change.is_none() {
         let word = cut(&word.unwrap_or_default(), NAME);
@@ -68,8 +68,8 @@ fn declaration(
         path: path.clone(),
         test: test.map(|test| cut(&test, NAME)),
         change: change.unwrap_or_default(),
-        to: text(field(said, &["to"])).map(|to| cut(&to, NAME)),
-        why: cut(&text(field(said, &["why", "reason"])).unwrap_or_default(), WHY),
+        to: text(field(fields, &["to"])).map(|to| cut(&to, NAME)),
+        why: cut(&text(field(fields, &["why", "reason"])).unwrap_or_default(), WHY),
     };
     Some(if tests.is_empty() {
         vec![one(None)]

@@ -1,5 +1,5 @@
-//! Plans: from the architect's JSON to nodes that can be worked on. What can be put right is, with a note; what cannot be
-//! carried out goes back to the architect. The deterministic graph is used when three tries gave none.
+//! Plans: from the architect's JSON to nodes that can be worked on. What can be corrected is, with a note; other faults go
+//! back to the architect. After three tries without a plan, a fixed one is used (`fallback`).
 
 mod declared;
 mod fallback;
@@ -12,5 +12,5 @@ mod words;
 
 pub use fallback::fallback;
 pub use read::{PlanRead, read_plan};
-pub use roots::{Placed, place, roots_of};
-pub use settle::{Ground, Settled, settle};
+pub use roots::{RootedNode, assign_roots, roots_of};
+pub use settle::{ProjectFacts, Settled, settle};

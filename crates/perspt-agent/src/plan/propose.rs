@@ -1,4 +1,4 @@
-//! From an answer to a proposed plan, or to what the architect is told.
+//! Reading an answer as a plan: proposed nodes, or what the architect must correct.
 
 use perspt_core::event::{Capture, Ended, Event, ParseState, PlanSource, RepoMode};
 use perspt_core::ids::{BlobId, EffectId};
@@ -6,27 +6,28 @@ use perspt_core::state::SessionState;
 use perspt_lang::plugin::{Files, Plugin};
 use perspt_policy::bounds::Bounds;
 
-use super::{Ground, Placed, PlanRead, fallback, place, read_plan, settle};
-use crate::actor::{Actor, Halt, bounded};
-use crate::files::ignore_files;
-use crate::parse::capture;
+use super::{PlanRead, ProjectFacts, RootedNode, assign_roots, fallback, read_plan, settle};
+use crate::actor::Actor;
+use crate::error::EffectError;
+use crate::parse::{bounded, capture};
 use crate::ports::Acted;
+use crate::tree::ignore_files;
 
-/// The most bytes of a line that says what was put right.
+/// The most bytes of a note on a corrected plan.
 const NOTE_BYTES: usize = 400;
 
 impl Actor {
-    /// Reads an answer as a plan. With a task given, the fallback graph is proposed where it is none.
+    /// Reads an answer as a plan. With `fallback_task`, an unusable answer is replaced by the fallback graph.
     pub(crate) fn parse_plan(
         &self,
         by: EffectId,
         state: &SessionState,
         answer: BlobId,
         fallback_task: Option<&str>,
-    ) -> Result<Acted, Halt> {
-        let text = self.answer(answer)?;
+    ) -> Result<Acted, EffectError> {
+        let text = self.load_answer(answer)?;
         let task = state.meta.as_ref().map_or("", |meta| meta.task.as_str());
-        let Some(branch) = state.head_branch() else { return Err(Halt::BaseMoved) };
+        let Some(branch) = state.head_branch() else { return Err(EffectError::BaseMoved) };
         let files = self.branch_files(&branch)?;
         let tree = files.tree();
         let ignores = ignore_files(&files);
@@ -35,11 +36,11 @@ impl Actor {
         let repo_mode = state.found.as_ref().map_or(RepoMode::Existing, |found| found.repo_mode);
         let plugins: Vec<&dyn Plugin> =
             self.parts.plugins.iter().map(|plugin| *plugin as &dyn Plugin).collect();
-        let ground = Ground { tree, bounds: &bounds, repo_mode, roots: &roots, plugins: &plugins };
+        let project = ProjectFacts { tree, bounds: &bounds, repo_mode, roots: &roots, plugins: &plugins };
         let capture = capture(&text);
-        let planned = planned(&text, &ground);
-        // What could not be read of the tree may have been what decided.
-        files.is_whole()?;
+        let planned = planned(&text, &project);
+        // A file that could not be read may have decided.
+        files.check_complete()?;
         let (state, faults) = match planned {
             Ok((nodes, state, notes)) => {
                 let proposed =
@@ -52,9 +53,9 @@ impl Actor {
         if let Some(task) = fallback_task {
             let source = PlanSource::Fallback;
             let proposed = Proposed { state, capture, source, diagnostics, notes: vec![] };
-            return Ok(proposed.with(by, fallback(task, &ground)));
+            return Ok(proposed.with(by, fallback(task, &project)));
         }
-        let evidence = Some(self.say(&(faults, text))?);
+        let evidence = Some(self.store_text(&(faults, text))?);
         Ok(Ended::PlanParsed { state, capture, proposed: None, diagnostics, settled: vec![], evidence }
             .into())
     }
@@ -62,12 +63,15 @@ impl Actor {
 
 type Rejected = (ParseState, Vec<String>);
 
-/// The plan of an answer, put right, with its roots and the notes of what was.
-fn planned(text: &str, ground: &Ground<'_>) -> Result<(Vec<Placed>, ParseState, Vec<String>), Rejected> {
+/// The corrected plan of an answer, with roots, and notes on what was corrected.
+fn planned(
+    text: &str,
+    project: &ProjectFacts<'_>,
+) -> Result<(Vec<RootedNode>, ParseState, Vec<String>), Rejected> {
     let PlanRead { plan, state, mut notes } = read_plan(text)?;
-    let settled = settle(plan, ground).map_err(|faults| (ParseState::SemanticallyRejected, faults))?;
+    let settled = settle(plan, project).map_err(|faults| (ParseState::SemanticallyRejected, faults))?;
     notes.extend(settled.notes);
-    Ok((place(settled.plan, ground), state, notes))
+    Ok((assign_roots(settled.plan, project), state, notes))
 }
 
 /// A plan with where it comes from.
@@ -80,8 +84,8 @@ struct Proposed {
 }
 
 impl Proposed {
-    fn with(self, by: EffectId, nodes: Vec<Placed>) -> Acted {
-        let proposed = |Placed { node, roots }| Event::NodeProposed { by, node: Box::new(node), roots };
+    fn with(self, by: EffectId, nodes: Vec<RootedNode>) -> Acted {
+        let proposed = |RootedNode { node, roots }| Event::NodeProposed { by, node: Box::new(node), roots };
         let outcome = Ended::PlanParsed {
             state: self.state,
             capture: self.capture,

@@ -1,4 +1,4 @@
-//! The architect's JSON. What cannot be mistaken is understood, however it is put, and what is passed over is told.
+//! The architect's JSON. Variants with only one meaning are accepted, and everything that is ignored gets a note.
 
 use perspt_core::event::ParseState;
 use perspt_core::ids::NodeId;
@@ -18,7 +18,7 @@ pub struct PlanRead {
     pub plan: Plan,
     /// How the answer was read.
     pub state: ParseState,
-    /// What was put right or passed over, a line each.
+    /// What was corrected or ignored, a line each.
     pub notes: Vec<String>,
 }
 
@@ -52,7 +52,7 @@ fn payload(answer: &str) -> Result<(Value, ParseState), (ParseState, Vec<String>
     }
 }
 
-/// The array of objects that an answer is, or that stands in its prose.
+/// The array of objects in an answer, alone or within prose.
 fn array_in(answer: &str) -> Option<Value> {
     let (from, to) = (answer.find('[')?, answer.rfind(']')?);
     let tasks: Value = serde_json::from_str(answer.get(from..=to)?).ok()?;
@@ -64,7 +64,7 @@ fn is_task(value: &Value) -> bool {
     ["goal", "output_files"].iter().any(|word| value.get(word).is_some())
 }
 
-/// The tasks of a plan, whatever stands around them.
+/// The tasks of a plan, whatever object they are in.
 fn tasks_of(json: Value) -> Option<Vec<Value>> {
     match json {
         Value::Array(tasks) => Some(tasks),
@@ -86,45 +86,45 @@ struct Reader {
 
 impl Reader {
     fn task(&mut self, number: usize, task: &Value) -> Option<PlanNode> {
-        let Some(said) = task.as_object() else {
+        let Some(fields) = task.as_object() else {
             self.faults.push(format!("task {number} is not an object with an id, a goal and output_files"));
             return None;
         };
-        let id = text(field(said, &["id", "name"])).unwrap_or_else(|| {
+        let id = text(field(fields, &["id", "name"])).unwrap_or_else(|| {
             self.notes.push(format!("task {number} has no id; it is called `task-{number}`"));
             format!("task-{number}")
         });
-        let goal = text(field(said, &["goal", "description"])).unwrap_or_else(|| {
+        let goal = text(field(fields, &["goal", "description"])).unwrap_or_else(|| {
             self.notes.push(format!("task `{id}` has no goal; its id stands for it"));
             id.clone()
         });
         Some(PlanNode {
-            context_files: self.context(&id, field(said, &["context_files"])),
-            output_files: self.paths(&id, field(said, &["output_files", "files"])),
-            modifies: self.paths(&id, field(said, &["modifies"])),
-            dependencies: texts(field(said, &["dependencies", "depends_on"]), &["id"])
+            context_files: self.context(&id, field(fields, &["context_files"])),
+            output_files: self.paths(&id, field(fields, &["output_files", "files"])),
+            modifies: self.paths(&id, field(fields, &["modifies"])),
+            dependencies: texts(field(fields, &["dependencies", "depends_on"]), &["id"])
                 .into_iter()
                 .map(NodeId)
                 .collect(),
-            task_type: self.word(&id, said, "task_type"),
-            node_class: self.word(&id, said, "node_class"),
-            changes_tests: changes_tests(&id, field(said, &["changes_tests"]), &mut self.notes),
-            leaves_red: leaves_red(field(said, &["leaves_red"])),
-            contract: self.contract(&id, field(said, &["contract"])),
+            task_type: self.word(&id, fields, "task_type"),
+            node_class: self.word(&id, fields, "node_class"),
+            changes_tests: changes_tests(&id, field(fields, &["changes_tests"]), &mut self.notes),
+            leaves_red: leaves_red(field(fields, &["leaves_red"])),
+            contract: self.contract(&id, field(fields, &["contract"])),
             scope: OpenScope::Listed,
             id: NodeId(id),
             goal,
         })
     }
 
-    /// One of a few known words; what is none takes the default.
+    /// One of a few known words; any other gives the default.
     fn word<T: Default + DeserializeOwned>(
         &mut self,
         task: &str,
-        said: &Map<String, Value>,
+        fields: &Map<String, Value>,
         name: &str,
     ) -> T {
-        let Some(value) = field(said, &[name]) else { return T::default() };
+        let Some(value) = field(fields, &[name]) else { return T::default() };
         let word = text(Some(value)).unwrap_or_default();
         let plain = word.to_lowercase().replace(['-', ' '], "_");
         serde_json::from_value(Value::String(plain)).unwrap_or_else(|_| {
@@ -151,7 +151,7 @@ impl Reader {
         out
     }
 
-    /// Files a task reads: what names none is left out.
+    /// Files a task reads. Entries that are no paths are left out.
     fn context(&mut self, task: &str, value: Option<&Value>) -> Vec<RelPath> {
         let mut out = Vec::new();
         for word in texts(value, &["path"]) {
@@ -167,9 +167,9 @@ impl Reader {
     }
 
     fn contract(&mut self, task: &str, value: Option<&Value>) -> Contract {
-        let Some(said) = value.and_then(Value::as_object) else { return Contract::default() };
+        let Some(fields) = value.and_then(Value::as_object) else { return Contract::default() };
         let mut weighted_tests: Vec<WeightedTest> = Vec::new();
-        let tests = field(said, &["weighted_tests"]).and_then(Value::as_array);
+        let tests = field(fields, &["weighted_tests"]).and_then(Value::as_array);
         for test in tests.into_iter().flatten() {
             match serde_json::from_value(test.clone()) {
                 Ok(test) => weighted_tests.push(test),
@@ -179,9 +179,9 @@ impl Reader {
             }
         }
         Contract {
-            interface_signature: text(field(said, &["interface_signature"])),
-            invariants: texts(field(said, &["invariants"]), &[]),
-            forbidden_patterns: texts(field(said, &["forbidden_patterns"]), &[]),
+            interface_signature: text(field(fields, &["interface_signature"])),
+            invariants: texts(field(fields, &["invariants"]), &[]),
+            forbidden_patterns: texts(field(fields, &["forbidden_patterns"]), &[]),
             weighted_tests,
         }
     }

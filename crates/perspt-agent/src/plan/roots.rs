@@ -7,11 +7,11 @@ use perspt_core::plan::{Plan, PlanNode};
 use perspt_core::tree::{Entry, EntryKind, Tree};
 use perspt_lang::plugin::{Files, Plugin};
 
-use super::settle::{Ground, files_of};
+use super::settle::{ProjectFacts, files_of};
 
 /// A node with the roots it is verified in; none where no language knows the folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Placed {
+pub struct RootedNode {
     /// The node.
     pub node: PlanNode,
     /// Its roots.
@@ -19,45 +19,45 @@ pub struct Placed {
 }
 
 /// The nodes of a plan, each with the roots of its files; a node that lists none has all of them.
-pub fn place(plan: Plan, ground: &Ground<'_>) -> Vec<Placed> {
-    let roots = used_roots(&plan, ground);
+pub fn assign_roots(plan: Plan, project: &ProjectFacts<'_>) -> Vec<RootedNode> {
+    let roots = used_roots(&plan, project);
     let placed = plan.nodes.into_iter().map(|node| {
-        let roots = roots_of(files_of(&node), &roots, ground.plugins);
-        Placed { node, roots }
+        let roots = roots_of(files_of(&node), &roots, project.plugins);
+        RootedNode { node, roots }
     });
     placed.collect()
 }
 
-/// The roots that the tree has, and those that the plan makes. Of the languages an empty folder's task names, those
-/// count that a file of the plan is of.
-fn used_roots(plan: &Plan, ground: &Ground<'_>) -> Vec<RootRef> {
-    let all = ground.root_refs();
+/// The roots that the tree has, and those that the plan makes. In an empty folder, a language that the task names counts
+/// only if the plan has a file of it.
+fn used_roots(plan: &Plan, project: &ProjectFacts<'_>) -> Vec<RootRef> {
+    let all = project.root_refs();
     let open = plan.nodes.iter().any(|node| node.scope.is_open());
     let made = |root: &RootRef| {
         let mut files = plan.nodes.iter().flat_map(files_of);
-        files.any(|file| file.is_within(&root.dir) && is_of(file, root, ground.plugins))
+        files.any(|file| file.is_within(&root.dir) && is_of(file, root, project.plugins))
     };
-    let kept = |root: &RootRef| ground.repo_mode == RepoMode::Existing || open || made(root);
+    let kept = |root: &RootRef| project.repo_mode == RepoMode::Existing || open || made(root);
     let mut used: Vec<RootRef> = all.into_iter().filter(kept).collect();
-    let new = new_roots(plan, ground, &used);
+    let new = new_roots(plan, project, &used);
     used.extend(new);
     used
 }
 
 /// Roots of the tree as it will be, outside those that are known.
-fn new_roots(plan: &Plan, ground: &Ground<'_>, known: &[RootRef]) -> Vec<RootRef> {
-    let mut tree = ground.tree.clone();
+fn new_roots(plan: &Plan, project: &ProjectFacts<'_>, known: &[RootRef]) -> Vec<RootRef> {
+    let mut tree = project.tree.clone();
     let nothing = Entry { kind: EntryKind::File, hash: Sha::of(b""), size: 0 };
     let planned: Vec<&RelPath> = plan.nodes.iter().flat_map(files_of).collect();
     tree.entries.extend(planned.iter().map(|path| ((*path).clone(), nothing)));
     let files = Unwritten(tree);
-    let found = ground.plugins.iter().flat_map(|plugin| plugin.roots(&files));
+    let found = project.plugins.iter().flat_map(|plugin| plugin.roots(&files));
     let refs = found.map(|root| RootRef { dir: root.dir, plugin: root.plugin });
     let is_known = |root: &RootRef| {
         known.iter().any(|known| known.plugin == root.plugin && root.dir.is_within(&known.dir))
     };
     let is_planned = |root: &RootRef| {
-        planned.iter().any(|file| file.is_within(&root.dir) && is_of(file, root, ground.plugins))
+        planned.iter().any(|file| file.is_within(&root.dir) && is_of(file, root, project.plugins))
     };
     refs.filter(|root| !is_known(root) && is_planned(root)).collect()
 }

@@ -1,8 +1,8 @@
-//! What a model's JSON says, however it puts it.
+//! Reading fields of a model's JSON with some tolerance.
 
 use serde_json::{Map, Value};
 
-/// The first of these fields that says anything.
+/// The first of these fields that has a value.
 pub(super) fn field<'a>(of: &'a Map<String, Value>, names: &[&str]) -> Option<&'a Value> {
     names.iter().filter_map(|name| of.get(*name)).find(|value| !value.is_null())
 }

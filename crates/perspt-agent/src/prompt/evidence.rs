@@ -1,4 +1,4 @@
-//! The evidence a prompt is compiled from, typed, and how each piece reads.
+//! The typed evidence that a prompt is compiled from, and the text of each piece.
 
 use perspt_core::energy::ReadingSummary;
 use perspt_core::event::RootRef;
@@ -22,16 +22,16 @@ pub struct ProjectEvidence<'a> {
     pub fragments: Vec<&'static str>,
 }
 
-/// Why the last answer did not do.
+/// Why the last answer was not good enough.
 #[derive(Default)]
 pub struct RetryEvidence {
-    /// One line.
+    /// The reason in one line.
     pub reason: String,
-    /// Every line.
+    /// All faults.
     pub violations: Vec<String>,
     /// What the model said, where that helps.
     pub answer: Option<String>,
-    /// What counts of what was found.
+    /// The findings that count.
     pub findings: Vec<Residual>,
     /// Answers left.
     pub answers_left: u32,
@@ -43,7 +43,7 @@ pub struct RetryEvidence {
     pub discarded: bool,
 }
 
-/// Everything a template may speak of.
+/// Everything a template may use.
 pub struct Evidence<'a> {
     /// The task.
     pub task: &'a str,
@@ -209,7 +209,7 @@ fn excerpt(text: &str) -> &str {
     &text[..end]
 }
 
-/// What stands against the last answer: findings, or what the user said of it.
+/// Why the last answer was refused: findings, or the user's words.
 fn found(retry: &RetryEvidence) -> String {
     if retry.findings.is_empty() { bullets(&retry.violations) } else { findings(&retry.findings) }
 }

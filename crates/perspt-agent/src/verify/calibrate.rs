@@ -1,22 +1,23 @@
-//! Calibration: a sensor that cannot see a planted error is not a sensor. The plant is a branch of its
-//! own; its readings prove nothing else, and laying out the next branch undoes it.
+//! Calibration: a stage counts only once it has seen a planted error. The error is planted in a tree of its own, which
+//! the next layout replaces.
 
-use perspt_core::effect::Branch;
 use perspt_core::event::{Calibration, Ended};
 use perspt_core::hash::{Sha, ShaBuilder};
 use perspt_core::ids::BlobId;
-use perspt_core::reading::{Reading, StageId};
+use perspt_core::reading::Reading;
 use perspt_core::residual::{Class, Residual};
 use perspt_core::state::SessionState;
-use perspt_core::tree::{EntryKind, Tree};
-use perspt_lang::plugin::{Expect, Plant, Selection};
+use perspt_core::tree::Tree;
+use perspt_lang::plugin::{Expect, Files, Plant, Selection};
 use perspt_sandbox::Cancel;
 
-use super::measure::Laid;
-use crate::actor::{Actor, Bench, Halt, brief};
-use crate::files::{Sources, TreeFiles};
+use super::stage_run::{BranchStage, StageRun, TreeUnderTest};
+use crate::actor::Actor;
+use crate::error::EffectError;
+use crate::slot::{SlotGuard, one_line};
+use crate::tree::TreeFiles;
 
-/// The finding that says that the tool was ended from outside. A plant does not do that.
+/// The finding that the tool was ended from outside. A planted error does not do that.
 fn was_ended(reading: &Reading) -> Option<&Residual> {
     reading
         .residuals
@@ -24,13 +25,31 @@ fn was_ended(reading: &Reading) -> Option<&Residual> {
         .find(|residual| residual.class == Class::Timeout || residual.class == Class::Crash)
 }
 
-/// An error over a plant that was not there without it.
+/// An error that is not there without the planted one.
 fn other_error<'r>(without: &Reading, with: &'r Reading) -> Option<&'r Residual> {
     let known: Vec<Sha> = without.residuals.iter().map(Residual::fingerprint).collect();
     with.residuals.iter().find(|residual| residual.counts() && !known.contains(&residual.fingerprint()))
 }
 
-/// A name that no file of the tree can have been written for.
+/// The verdict where the stage did not see the planted error, or could not.
+fn not_seen(plant: &Plant, without: &Reading, with: &Reading) -> Option<Calibration> {
+    let unmeasured = |why: &Residual| {
+        Some(Calibration::Unmeasured(one_line(&format!("{} (over {})", why.message, plant.what))))
+    };
+    if let Some(odd) = was_ended(with) {
+        return unmeasured(odd);
+    }
+    if plant.expect.is_met(without, with) {
+        return None;
+    }
+    match (&plant.expect, other_error(without, with)) {
+        // Something else went wrong before the planted test could fail.
+        (Expect::TestFails(_), Some(error)) => unmeasured(error),
+        (Expect::Red | Expect::TestFails(_), _) => Some(Calibration::Blind(plant.what.clone())),
+    }
+}
+
+/// A name that no file of the tree can know in advance.
 fn plant_name(state: &SessionState, tree: &Tree) -> String {
     let session = state.meta.as_ref().map_or("", |meta| meta.session.as_str());
     let hash = Sha::of_fields([session.as_bytes(), &tree.id().0.0]).to_string();
@@ -41,87 +60,62 @@ impl Actor {
     pub(crate) async fn calibrate(
         &self,
         state: &SessionState,
-        branch: &Branch,
-        stage: &StageId,
+        BranchStage { branch, stage }: BranchStage<'_>,
         reading: BlobId,
         cancel: &Cancel,
-    ) -> Result<Ended, Halt> {
-        let tree = self.branch_tree(branch)?;
-        let files = TreeFiles::new(tree.clone(), self.sources());
+    ) -> Result<Ended, EffectError> {
+        let Some(plugin) = self.plugin(&stage.plugin) else { return Err(EffectError::Cancelled) };
+        let files = self.branch_files(branch)?;
         let root = self.root(&stage.root, &stage.plugin, &files);
-        let mut bench = self.bench().await?;
-        let key = self.memo_key(state, &mut bench, stage, &files)?;
-        let memo = bench.memo_dir().join(key.to_string());
+        let run = StageRun { state, stage, root: &root, plugin, cancel };
+        let mut slot = self.take_slot().await?;
+        let memo = slot.memo_dir().join(self.memo_key(run, &slot, &files)?.to_string());
         if memo.exists() {
             return Ok(Ended::Calibrated { verdict: Calibration::Remembered, runs: vec![] });
         }
-        let without: Reading = self.kept("a reading", reading)?;
-        let name = plant_name(state, &tree);
-        let plants = self.plugin(&stage.plugin).map(|plugin| plugin.plants(stage.kind, &root, &files, &name));
+        let without: Reading = self.load_blob("a reading", reading)?;
         let mut seen = Vec::new();
-        for plant in plants.iter().flatten() {
-            let (planted, sources) = self.planted(&tree, plant);
-            let only = plant.only();
-            let laid = Laid { tree: &planted, sources: &sources, base: None, only: Some(&only) };
-            let mut with = self.take(state, &mut bench, laid, stage, &root, cancel).await?;
+        for plant in plugin.plants(stage.kind, &root, &files, &plant_name(state, files.tree())) {
+            let writes = plant.writes.iter().map(|(path, text)| (path.clone(), Some(text.clone())));
+            let (planted, only) = (files.with_replaced(writes), plant.only());
+            let tree = TreeUnderTest { files: &planted, base: None, only: Some(&only) };
+            let mut with = self.take_reading(run, &mut slot, tree).await?;
             if was_ended(&with).is_some_and(|odd| odd.class != Class::Timeout) {
-                with = self.take(state, &mut bench, laid, stage, &root, cancel).await?;
+                with = self.take_reading(run, &mut slot, tree).await?;
             }
-            if let Some(odd) = was_ended(&with) {
-                let verdict =
-                    Calibration::Unmeasured(brief(&format!("{} (over {})", odd.message, plant.what)));
-                return Ok(Ended::Calibrated { verdict, runs: std::mem::take(&mut bench.runs) });
+            if let Some(verdict) = not_seen(&plant, &without, &with) {
+                return Ok(Ended::Calibrated { verdict, runs: slot.take_runs() });
             }
-            if !plant.expect.is_met(&without, &with) {
-                let verdict = match (&plant.expect, other_error(&without, &with)) {
-                    // Something else went wrong before the planted test could fail.
-                    (Expect::TestFails(_), Some(error)) => {
-                        Calibration::Unmeasured(brief(&format!("{} (over {})", error.message, plant.what)))
-                    }
-                    (Expect::Red | Expect::TestFails(_), _) => Calibration::Blind(plant.what.clone()),
-                };
-                return Ok(Ended::Calibrated { verdict, runs: std::mem::take(&mut bench.runs) });
-            }
-            seen.push(plant.what.clone());
+            seen.push(plant.what);
         }
         let verdict = if seen.is_empty() {
             Calibration::Blind("there is no plain source file to plant one in".to_owned())
         } else {
-            // A memo that cannot be kept costs another calibration, nothing else.
-            let _ = std::fs::create_dir_all(bench.memo_dir());
+            // A memo that cannot be saved costs another calibration, nothing else.
+            let _ = std::fs::create_dir_all(slot.memo_dir());
             let _ = std::fs::write(&memo, stage.kind.as_str());
             Calibration::Sees(seen)
         };
-        Ok(Ended::Calibrated { verdict, runs: std::mem::take(&mut bench.runs) })
+        Ok(Ended::Calibrated { verdict, runs: slot.take_runs() })
     }
 
-    /// A result is remembered for the root, what is run, the tools' versions and where the tree is seen.
+    /// What a result is remembered for: root, commands, tool versions, and the path at which tools see the tree.
     fn memo_key(
         &self,
-        state: &SessionState,
-        bench: &mut Bench<'_>,
-        stage: &StageId,
+        run: StageRun<'_>,
+        slot: &SlotGuard<'_>,
         files: &TreeFiles,
-    ) -> Result<Sha, Halt> {
+    ) -> Result<Sha, EffectError> {
+        let StageRun { state, stage, root, .. } = run;
         let probed = self.probed(state)?;
-        let root = self.root(&stage.root, &stage.plugin, files);
-        let described = self.stages_of(&root, &probed, files, &Selection::default());
+        let described = self.stages_of(root, &probed, files, &Selection::default());
         let stages: Vec<_> = described.iter().flatten().filter(|found| found.kind == stage.kind).collect();
         let mut key = ShaBuilder::default();
         key.field(root.dir.as_str().as_bytes());
-        key.field(bench.seen_as().as_os_str().as_encoded_bytes());
+        key.field(slot.seen_as().as_os_str().as_encoded_bytes());
         key.field(&serde_json::to_vec(&stages).unwrap_or_default());
         key.field(&serde_json::to_vec(&probed).unwrap_or_default());
         key.field(&serde_json::to_vec(&self.parts.machine).unwrap_or_default());
         Ok(key.finish())
-    }
-
-    fn planted(&self, tree: &Tree, plant: &Plant) -> (Tree, Sources) {
-        let mut planted = tree.clone();
-        let mut sources = self.sources();
-        for (path, text) in &plant.writes {
-            planted.entries.insert(path.clone(), sources.hold(EntryKind::File, text.clone()));
-        }
-        (planted, sources)
     }
 }

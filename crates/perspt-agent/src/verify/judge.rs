@@ -1,4 +1,4 @@
-//! Handing what was measured to the judge: this gathers, `perspt_core::judge` decides.
+//! Judging a candidate: this loads what was measured, `perspt_core::judge` decides.
 
 use std::collections::BTreeSet;
 
@@ -17,24 +17,25 @@ use perspt_core::state::{Node, SessionState};
 use perspt_lang::plugin::Files;
 
 use crate::AgentError;
-use crate::actor::{Actor, Halt};
+use crate::actor::Actor;
+use crate::error::EffectError;
 
 /// The blobs that a judgement is made from.
-pub(crate) struct Exhibits<'a> {
+pub(crate) struct JudgementInputs<'a> {
     /// What is judged.
     pub branch: &'a Branch,
     /// Its readings.
     pub readings: &'a [BlobId],
     /// Earlier readings of the same stages.
     pub before: &'a [BlobId],
-    /// The tests as they were over its code.
+    /// Runs of the old tests over its code.
     pub old_tests: &'a [BlobId],
     /// The stages that had to look.
     pub required: &'a [StageId],
 }
 
-/// Everything a judgement is made from, read.
-struct Gathered {
+/// The same, loaded, with everything else that the judge needs.
+struct LoadedInputs {
     readings: Vec<Reading>,
     before: Vec<Reading>,
     old_tests: Vec<Reading>,
@@ -52,7 +53,7 @@ struct Gathered {
     weights: Weights,
 }
 
-impl Gathered {
+impl LoadedInputs {
     fn case(&self, branch: &Branch) -> Case<'_> {
         Case {
             tree: branch.tree,
@@ -83,17 +84,17 @@ impl Gathered {
 }
 
 impl Actor {
-    /// Judges a candidate, or the head at the end where there is no node.
+    /// Judges a candidate. Without a node it judges the head at the end of the session.
     pub(crate) fn judge(
         &self,
         state: &SessionState,
         node: Option<&NodeId>,
-        exhibits: &Exhibits<'_>,
-    ) -> Result<Ended, Halt> {
-        let gathered = self.gather(state, node.and_then(|id| state.nodes.get(id)), exhibits)?;
-        let (case, terms) = (gathered.case(exhibits.branch), gathered.terms(exhibits.required));
+        inputs: &JudgementInputs<'_>,
+    ) -> Result<Ended, EffectError> {
+        let loaded = self.load_inputs(state, node.and_then(|id| state.nodes.get(id)), inputs)?;
+        let (case, terms) = (loaded.case(inputs.branch), loaded.terms(inputs.required));
         let judgement = judge(&case, &terms);
-        let blob = self.keep(&judgement)?;
+        let blob = self.store_blob(&judgement)?;
         Ok(Ended::Judged { judgement: Box::new(note(&judgement, &case, &terms, blob)) })
     }
 
@@ -102,38 +103,26 @@ impl Actor {
         &self,
         state: &SessionState,
         node: &Node,
-        exhibits: &Exhibits<'_>,
-    ) -> Result<Result<StabilityProof, NotProved>, Halt> {
-        let gathered = self.gather(state, Some(node), exhibits)?;
-        Ok(prove(&gathered.case(exhibits.branch), &gathered.terms(exhibits.required)))
+        inputs: &JudgementInputs<'_>,
+    ) -> Result<Result<StabilityProof, NotProved>, EffectError> {
+        let loaded = self.load_inputs(state, Some(node), inputs)?;
+        Ok(prove(&loaded.case(inputs.branch), &loaded.terms(inputs.required)))
     }
 
-    fn gather(
+    fn load_inputs(
         &self,
         state: &SessionState,
         node: Option<&Node>,
-        exhibits: &Exhibits<'_>,
-    ) -> Result<Gathered, Halt> {
-        let kept = |blobs: &[BlobId]| -> Result<Vec<Reading>, AgentError> {
-            blobs.iter().map(|blob| self.kept("a reading", *blob)).collect()
+        inputs: &JudgementInputs<'_>,
+    ) -> Result<LoadedInputs, EffectError> {
+        let load = |blobs: &[BlobId]| -> Result<Vec<Reading>, AgentError> {
+            blobs.iter().map(|blob| self.load_blob("a reading", *blob)).collect()
         };
-        let files = self.branch_files(exhibits.branch)?;
-        let changed: BTreeSet<RelPath> = self
-            .changes_of(exhibits.branch)?
-            .into_iter()
-            .filter(|change| change.after.is_some())
-            .map(|change| change.path)
-            .collect();
-        let touched: BTreeSet<RelPath> =
-            self.changes_of(exhibits.branch)?.into_iter().map(|change| change.path).collect();
-        let mut owned = touched.clone();
-        match node {
-            Some(node) => owned.extend(node.spec.output_files.iter().cloned()),
-            None => {
-                let committed = state.nodes.values().filter(|node| node.end == Some(NodeEnd::Committed));
-                owned.extend(committed.flat_map(|node| node.spec.output_files.clone()));
-            }
-        }
+        let files = self.branch_files(inputs.branch)?;
+        let changes = self.changes_of(inputs.branch)?;
+        let left = changes.iter().filter(|change| change.after.is_some());
+        let changed = left.map(|change| change.path.clone()).collect();
+        let touched: BTreeSet<RelPath> = changes.into_iter().map(|change| change.path).collect();
         let asks = state.meta.as_ref().is_some_and(|meta| meta.approval == Approval::Person);
         let told = asks || node.is_none_or(|node| node.told_undeclared);
         let is_test = |path: &RelPath| {
@@ -142,15 +131,15 @@ impl Actor {
         };
         let ask = |ask: bool| if ask { Undeclared::Ask } else { Undeclared::Tell };
         let roots = self.roots(state, &files);
-        files.is_whole()?;
-        Ok(Gathered {
-            readings: kept(exhibits.readings)?,
-            before: kept(exhibits.before)?,
-            old_tests: kept(exhibits.old_tests)?,
+        files.check_complete()?;
+        Ok(LoadedInputs {
+            readings: load(inputs.readings)?,
+            before: load(inputs.before)?,
+            old_tests: load(inputs.old_tests)?,
             contract: node.map(|node| node.spec.contract.clone()).unwrap_or_default(),
             packages: roots.into_iter().flat_map(|root| root.packages).collect(),
             brings_tests: node.is_some_and(|node| node.spec.output_files.iter().any(is_test)),
-            files: owned,
+            files: touched.iter().cloned().chain(output_files(state, node)).collect(),
             changed,
             touched,
             require: state.settings().require.filter(|_| node.is_some()),
@@ -161,4 +150,12 @@ impl Actor {
             weights: state.settings().weights,
         })
     }
+}
+
+/// The files that the node makes; at the end of the session, those of every committed node.
+fn output_files(state: &SessionState, node: Option<&Node>) -> Vec<RelPath> {
+    let made = |node: &Node| node.spec.output_files.clone();
+    let committed =
+        || state.nodes.values().filter(|node| node.end == Some(NodeEnd::Committed)).flat_map(made);
+    node.map_or_else(|| committed().collect(), made)
 }

@@ -1,10 +1,10 @@
-//! What a tool printed, without secrets: it goes into events, certificates and prompts.
+//! Masking secrets in tool output before it reaches events, certificates and prompts.
 
 use perspt_core::reading::{Reading, Status};
 use perspt_core::residual::Residual;
 use perspt_policy::mask::Masks;
 
-/// The reading without secrets. Names of tests stay as they are: by them one test is told from another.
+/// The reading without secrets. Names of tests stay exact: they identify the tests.
 pub(crate) fn masked_reading(masks: &Masks, mut reading: Reading) -> Reading {
     reading.status = match reading.status {
         Status::Measured => Status::Measured,
@@ -30,7 +30,7 @@ fn masked_residual(masks: &Masks, residual: Residual) -> Residual {
     }
 }
 
-/// A finding as a prompt may have it: there, nobody needs the exact name of a test with a secret in it.
+/// A finding for a prompt. Names of tests are masked too.
 pub(crate) fn masked_finding(masks: &Masks, residual: Residual) -> Residual {
     let residual = masked_residual(masks, residual);
     Residual { symbol: residual.symbol.map(|symbol| masks.masked(&symbol)), ..residual }

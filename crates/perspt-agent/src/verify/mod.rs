@@ -1,18 +1,19 @@
-//! Verification: laying a branch out, measuring it stage by stage, running the tests as they were over it, showing that
-//! each stage sees, and handing all of that to the judge.
+//! Verification: measuring a branch stage by stage, running old tests over its code and new tests over the code before,
+//! checking by planted errors that each stage can see, and handing all of that to the judge.
 
 mod calibrate;
-mod commands;
+mod extra_checks;
+mod faults;
 mod judge;
-mod lay_out;
 mod masked;
 mod measure;
-mod more;
-mod new_tests;
-mod old_tests;
 mod reuse;
+mod run_new_tests;
+mod run_old_tests;
+mod stage_run;
 mod structure;
 
-pub(crate) use commands::Commands;
-pub(crate) use judge::Exhibits;
+pub(crate) use judge::JudgementInputs;
 pub(crate) use masked::{masked_finding, masked_lines};
+pub(crate) use measure::Measurement;
+pub(crate) use stage_run::BranchStage;

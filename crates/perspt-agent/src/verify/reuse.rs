@@ -1,70 +1,69 @@
-//! Readings that were taken before: of the same tree, by the same tools, in the same environment and confinement.
+//! Reusing readings: of the same tree, by the same tools, in the same environment and confinement.
 
 use std::path::PathBuf;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use perspt_core::hash::{Sha, ShaBuilder};
 use perspt_core::ids::TreeId;
 use perspt_core::reading::{Reading, StageId, Status};
-use perspt_core::stage::Root;
-use perspt_core::state::SessionState;
-use perspt_lang::plugin::{Files, Plugin, Selection};
-use perspt_sandbox::Cancel;
+use perspt_lang::plugin::{Files, Selection};
 
+use super::stage_run::StageRun;
 use crate::AgentError;
-use crate::actor::{Actor, Bench, Halt, shown};
-use crate::files::TreeFiles;
+use crate::actor::Actor;
+use crate::error::EffectError;
+use crate::slot::{SlotGuard, confinement_text, probe_timeout};
+use crate::tree::TreeFiles;
 
-/// The most readings that are kept for a workspace.
+/// The most readings that are saved for a workspace.
 const MOST: usize = 32;
 
 impl Actor {
-    /// Where the reading of this stage is kept, once one was taken.
-    pub(super) async fn reading_place(
+    /// The file in which a reading of this stage is saved.
+    pub(super) async fn reading_file(
         &self,
-        state: &SessionState,
-        bench: &mut Bench<'_>,
+        run: StageRun<'_>,
+        slot: &mut SlotGuard<'_>,
         files: &TreeFiles,
-        (stage, root, plugin): (&StageId, &Root, &'static dyn Plugin),
-        cancel: &Cancel,
-    ) -> Result<PathBuf, Halt> {
+    ) -> Result<PathBuf, EffectError> {
+        let StageRun { state, stage, root, plugin, cancel } = run;
         let probed = self.probed(state)?;
         let mut key = ShaBuilder::default();
-        // Old and new test files may run apart: together they are one run of the same tests.
+        // Whether old and new test files run apart does not matter here: together they are the same tests.
         for described in self.stages_of(root, &probed, files, &Selection::default()).into_iter().flatten() {
             if described.kind == stage.kind {
                 key.field(&serde_json::to_vec(&described).unwrap_or_default());
             }
         }
         if let Some(step) = plugin.environment(&self.parts.machine) {
-            let timeout = Duration::from_millis(state.settings().probe_timeout_ms);
-            let output = bench.run("environment", &step, timeout, cancel).await?;
+            let timeout = probe_timeout(state);
+            let output = slot.run("environment", &step, timeout, cancel).await?;
             key.field(&output.stdout);
         }
         let confinement = self.parts.runner.what_can_be_had().await.map_err(AgentError::from)?;
-        key.field(shown(&confinement).as_bytes());
+        key.field(confinement_text(&confinement).as_bytes());
         key.field(&serde_json::to_vec(&probed).unwrap_or_default());
         key.field(&serde_json::to_vec(&self.parts.machine).unwrap_or_default());
         key.field(&serde_json::to_vec(&self.parts.env).unwrap_or_default());
         let tree: TreeId = files.tree().id();
         let key = Sha::of_fields([&tree.0.0[..], &key.finish().0[..]]);
-        Ok(bench.memo_dir().join("readings").join(key.to_string()))
+        Ok(slot.memo_dir().join("readings").join(key.to_string()))
     }
 }
 
-/// The reading that is kept there, of this tree and stage.
-pub(super) fn kept(place: &PathBuf, tree: TreeId, stage: &StageId) -> Option<Reading> {
+/// Loads the reading of this tree and stage.
+pub(super) fn load(place: &PathBuf, tree: TreeId, stage: &StageId) -> Option<Reading> {
     let reading: Reading = serde_json::from_slice(&std::fs::read(place).ok()?).ok()?;
     (reading.tree == tree && reading.stage == *stage).then_some(reading)
 }
 
-/// Keeps a reading; one that cannot be kept is taken again, nothing else.
-pub(super) fn keep(place: &PathBuf, reading: &Reading) {
+/// Saves a reading. One that cannot be saved is taken again next time.
+pub(super) fn save(place: &PathBuf, reading: &Reading) {
     let (Some(folder), Ok(bytes)) = (place.parent(), serde_json::to_vec(reading)) else { return };
     if reading.status != Status::Measured || std::fs::create_dir_all(folder).is_err() {
         return;
     }
-    // Whole or not at all: another name first.
+    // Written under another name first, so that a reading is never saved in part.
     let half = place.with_extension("half");
     if std::fs::write(&half, bytes).and_then(|()| std::fs::rename(&half, place)).is_err() {
         return;

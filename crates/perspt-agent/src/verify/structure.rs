@@ -1,4 +1,4 @@
-//! perspt's own look at a candidate: what it did to tests, what stands in for code, what no tool reads.
+//! perspt's own check of a candidate: changed tests, placeholders instead of code, files that no tool reads.
 
 use std::collections::BTreeSet;
 
@@ -15,9 +15,10 @@ use perspt_core::state::{Node, SessionState};
 use perspt_core::tree::{Change, Tree};
 use perspt_lang::plugin::{Files, Pair, Plugin};
 
-use crate::actor::{Actor, Halt};
-use crate::files::TreeFiles;
-use crate::verify::more::parsed_data;
+use crate::actor::Actor;
+use crate::error::EffectError;
+use crate::tree::{ComparedFiles, TreeFiles};
+use crate::verify::extra_checks::parsed_data;
 
 const SENSOR: &str = "structure";
 
@@ -27,10 +28,9 @@ impl Actor {
         state: &SessionState,
         node: Option<&Node>,
         branch: &Branch,
-        files: &TreeFiles,
-    ) -> Result<Reading, Halt> {
+        files: &ComparedFiles,
+    ) -> Result<Reading, EffectError> {
         let changes = self.changes_of(branch)?;
-        let base = TreeFiles::new(self.tree_of(branch.base)?, self.sources());
         let mut residuals = Vec::new();
         let mut inventory = Inventory::default();
         if branch.tree == branch.base.id {
@@ -38,17 +38,16 @@ impl Actor {
             residuals.push(Residual::error(Component::Str, Class::NothingChanged, SENSOR, message));
         }
         for plugin in &self.parts.plugins {
-            let found = plugin.structure(&Pair { base: &base, candidate: files });
+            let found = plugin.structure(&files.pair());
             residuals.extend(found.residuals);
             inventory.merge(self.of_the_user(state, *plugin, branch, found.inventory)?);
         }
         if let Some(node) = node {
-            residuals.extend(not_made(node, &base, files));
-            residuals.extend(forbidden_patterns(node, &changes, files));
+            residuals.extend(not_made(node, files));
+            residuals.extend(forbidden_patterns(node, &changes, &files.candidate));
         }
-        base.is_whole()?;
-        files.is_whole()?;
-        let (looked, broken) = parsed_data(&changes, &base, files);
+        files.check_complete()?;
+        let (looked, broken) = parsed_data(&changes, files);
         residuals.extend(broken);
         let readers = self.readers_of(state, &changes)?;
         let prose = |change: &Change| FileKind::of(&change.path) == FileKind::Prose;
@@ -64,13 +63,13 @@ impl Actor {
         })
     }
 
-    /// The roots whose tools have read something that is changed now.
-    fn readers_of(&self, state: &SessionState, changes: &[Change]) -> Result<BTreeSet<RootRef>, Halt> {
+    /// The roots whose tools have read a file that is changed now.
+    fn readers_of(&self, state: &SessionState, changes: &[Change]) -> Result<BTreeSet<RootRef>, EffectError> {
         let known = state.baseline.readings.values().flatten().map(|reading| reading.blob);
         let known: BTreeSet<_> = known.chain(state.first_baseline.values().flatten().copied()).collect();
         let mut readers = BTreeSet::new();
         for blob in known {
-            let Reading { stage, looked, .. } = self.kept("a reading", blob)?;
+            let Reading { stage, looked, .. } = self.load_blob("a reading", blob)?;
             if stage.kind != StageKind::Structure
                 && changes.iter().any(|change| looked.contains(&change.path))
             {
@@ -80,15 +79,14 @@ impl Actor {
         Ok(readers)
     }
 
-    /// Tests and files that the session's own nodes have made are theirs to change: what is left is about those that
-    /// the user had.
+    /// The inventory without tests and files that this session made: nodes may change those freely.
     fn of_the_user(
         &self,
         state: &SessionState,
         plugin: &'static dyn Plugin,
         branch: &Branch,
         mut inventory: Inventory,
-    ) -> Result<Inventory, Halt> {
+    ) -> Result<Inventory, EffectError> {
         inventory.support.retain(|one| !state.authored.contains(&one.path));
         inventory.evidence.retain(|one| !state.authored.contains(&one.path));
         let first = state.found.as_ref().map(|found| found.base).filter(|first| first.id != branch.base.id);
@@ -108,8 +106,8 @@ impl Actor {
         state: &SessionState,
         first: TreeRef,
         branch: &Branch,
-    ) -> Result<Tree, Halt> {
-        let (mut tree, now) = (self.tree_of(first)?, self.tree_of(branch.base)?);
+    ) -> Result<Tree, EffectError> {
+        let (mut tree, now) = (self.load_tree(first)?, self.load_tree(branch.base)?);
         let is_ours = |path: &RelPath| {
             let mut committed = state.nodes.values().filter(|node| node.end == Some(NodeEnd::Committed));
             committed.any(|node| {
@@ -127,10 +125,14 @@ impl Actor {
     }
 }
 
-/// Files that the plan wants of a node and that are not there. One that it removed was there before.
-fn not_made(node: &Node, base: &TreeFiles, files: &TreeFiles) -> Vec<Residual> {
+/// Findings for planned files that the node did not make. A file that was there before may have been removed.
+fn not_made(node: &Node, files: &ComparedFiles) -> Vec<Residual> {
     let is_in = |files: &TreeFiles, path: &RelPath| files.tree().entries.contains_key(path);
-    let missing = node.spec.output_files.iter().filter(|path| !is_in(base, path) && !is_in(files, path));
+    let missing = node
+        .spec
+        .output_files
+        .iter()
+        .filter(|path| !is_in(&files.base, path) && !is_in(&files.candidate, path));
     let charge = |path: &RelPath| {
         let message = format!("`{path}` is to be made by this node, and it is not there");
         Residual::error(Component::Str, Class::OutputMissing, SENSOR, message).in_file(Some(path.clone()))
@@ -138,7 +140,7 @@ fn not_made(node: &Node, base: &TreeFiles, files: &TreeFiles) -> Vec<Residual> {
     missing.map(charge).collect()
 }
 
-/// Forbidden texts of the contract in the node's files, one finding each, at their first place.
+/// Findings for texts that the contract forbids, each at its first occurrence.
 fn forbidden_patterns(node: &Node, changes: &[Change], files: &TreeFiles) -> Vec<Residual> {
     let mut paths: BTreeSet<&RelPath> = changes.iter().map(|change| &change.path).collect();
     paths.extend(&node.spec.output_files);

@@ -1,6 +1,6 @@
 //! A plan is put right where it can be, with a note; what cannot be carried out has a sentence the architect can act on.
 
-use perspt_agent::plan::{Ground, Placed, Settled, fallback, place, read_plan, settle};
+use perspt_agent::plan::{ProjectFacts, RootedNode, Settled, assign_roots, fallback, read_plan, settle};
 use perspt_core::consent::TestChange;
 use perspt_core::event::{ParseState, RepoMode};
 use perspt_core::path::RelPath;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Memory, path};
 
-fn with_ground<T>(files: &Memory, repo_mode: RepoMode, look: impl Fn(&Ground<'_>) -> T) -> T {
+fn with_project<T>(files: &Memory, repo_mode: RepoMode, look: impl Fn(&ProjectFacts<'_>) -> T) -> T {
     let bounds = Bounds::new(files.tree(), &[], "");
     let plugins: Vec<&dyn Plugin> =
         perspt_lang::plugins().iter().map(|plugin| *plugin as &dyn Plugin).collect();
@@ -23,12 +23,12 @@ fn with_ground<T>(files: &Memory, repo_mode: RepoMode, look: impl Fn(&Ground<'_>
         let plugin = PluginName("python".to_owned());
         roots = vec![Root { packages: vec![dir.clone()], dir, plugin, has_tests: false }];
     }
-    look(&Ground { tree: files.tree(), bounds: &bounds, repo_mode, roots: &roots, plugins: &plugins })
+    look(&ProjectFacts { tree: files.tree(), bounds: &bounds, repo_mode, roots: &roots, plugins: &plugins })
 }
 
 fn settled_in(files: &Memory, repo_mode: RepoMode, tasks: Value) -> Result<Settled, Vec<String>> {
     let read = read_plan(&json!({ "tasks": tasks }).to_string()).map_err(|(_, faults)| faults)?;
-    let mut settled = with_ground(files, repo_mode, |ground| settle(read.plan.clone(), ground))?;
+    let mut settled = with_project(files, repo_mode, |project| settle(read.plan.clone(), project))?;
     settled.notes.splice(0..0, read.notes);
     Ok(settled)
 }
@@ -452,15 +452,15 @@ fn a_declared_test_needs_no_output_and_one_that_is_not_there_is_new() {
     );
 }
 
-fn in_roots(placed: &[Placed]) -> Vec<String> {
+fn in_roots(placed: &[RootedNode]) -> Vec<String> {
     let roots =
-        |one: &Placed| one.roots.iter().map(|root| root.dir.to_string()).collect::<Vec<_>>().join(",");
+        |one: &RootedNode| one.roots.iter().map(|root| root.dir.to_string()).collect::<Vec<_>>().join(",");
     placed.iter().map(|one| format!("{} in {}", one.node.id, roots(one))).collect()
 }
 
 #[test]
 fn the_fallback_graph_is_one_node_in_every_root() {
-    let graph = |files: &Memory, mode| with_ground(files, mode, |ground| fallback("do it", ground));
+    let graph = |files: &Memory, mode| with_project(files, mode, |project| fallback("do it", project));
     let names = |files: &Memory, mode| {
         assert_eq!(graph(files, mode), graph(files, mode));
         in_roots(&graph(files, mode))
@@ -486,12 +486,15 @@ fn a_node_is_verified_in_the_roots_of_its_files() {
         {"id": "open", "goal": "g"}
     ]);
     let settled = settled_in(&two_roots(), RepoMode::Existing, tasks).unwrap();
-    let placed = with_ground(&two_roots(), RepoMode::Existing, |ground| place(settled.plan.clone(), ground));
+    let placed =
+        with_project(&two_roots(), RepoMode::Existing, |project| assign_roots(settled.plan.clone(), project));
     assert_eq!(in_roots(&placed), ["py in py", "declared in py", "open in rs,py"]);
     let empty = Memory::new(&[]);
     let roots = |files: &[&str]| {
         let settled = settled_in(&empty, RepoMode::Greenfield, json!([task("a", files)])).unwrap();
-        in_roots(&with_ground(&empty, RepoMode::Greenfield, |ground| place(settled.plan.clone(), ground)))
+        in_roots(&with_project(&empty, RepoMode::Greenfield, |project| {
+            assign_roots(settled.plan.clone(), project)
+        }))
     };
     assert_eq!(roots(&["main.py"]), ["a in ."], "a manifest is not needed");
     assert_eq!(roots(&["README.md"]), ["a in "]);
@@ -540,7 +543,7 @@ fn a_settled_plan_is_settled() {
         let mut again = once.plan.clone();
         again.nodes.iter_mut().for_each(|node| node.scope = OpenScope::Listed);
         let again =
-            with_ground(&project(), RepoMode::Existing, |ground| settle(again.clone(), ground)).unwrap();
+            with_project(&project(), RepoMode::Existing, |project| settle(again.clone(), project)).unwrap();
         assert_eq!(again.plan, once.plan, "{tasks:?}");
         let new = again
             .notes

@@ -1,6 +1,6 @@
 //! What a node may write: its own files, what it declared, and a few new files beside its own.
 
-use perspt_agent::apply::{Touch, WriteScope};
+use perspt_agent::apply::{FileAction, WriteScope};
 use perspt_agent::plan::read_plan;
 use perspt_core::event::{DiffNote, RootRef};
 use perspt_core::hash::Sha;
@@ -72,7 +72,7 @@ enum Say {
 }
 
 fn write(state: &SessionState, file: &str) -> Say {
-    look(state, TREE, |scope| match scope.check(&path(file), Touch::Write) {
+    look(state, TREE, |scope| match scope.check(&path(file), FileAction::Write) {
         Ok(()) if scope.widened() == [path(file)] => Say::Widens,
         Ok(()) => Say::Own,
         Err(_) => Say::No,
@@ -141,10 +141,13 @@ fn five_new_files_are_the_most_and_they_may_be_touched_again() {
     let task = json!({"id": "one", "goal": "g", "output_files": ["calc/core.py"]});
     look(&session(task, python(), false), TREE, |scope| {
         let file = |n: usize| path(&format!("calc/f{n}.py"));
-        assert!((0..5).all(|n| scope.check(&file(n), Touch::Write).is_ok()));
-        let refusal = scope.check(&file(5), Touch::Write).unwrap_err();
+        assert!((0..5).all(|n| scope.check(&file(n), FileAction::Write).is_ok()));
+        let refusal = scope.check(&file(5), FileAction::Write).unwrap_err();
         assert!(refusal.contains("5 new files beside them are the most"), "{refusal}");
-        assert!(scope.check(&file(0), Touch::Write).is_ok() && scope.check(&file(0), Touch::Remove).is_ok());
+        assert!(
+            scope.check(&file(0), FileAction::Write).is_ok()
+                && scope.check(&file(0), FileAction::Remove).is_ok()
+        );
         assert_eq!(scope.widened(), (0..5).map(file).collect::<Vec<_>>());
     });
 }
@@ -155,7 +158,7 @@ fn a_file_of_the_answer_before_is_still_new() {
     let mut state = session(task, python(), false);
     let tree: Vec<(&str, &str)> = TREE.iter().copied().chain([("calc/helper.py", "")]).collect();
     let check = |state: &SessionState| {
-        look(state, &tree, |scope| scope.check(&path("calc/helper.py"), Touch::Write).is_ok())
+        look(state, &tree, |scope| scope.check(&path("calc/helper.py"), FileAction::Write).is_ok())
     };
     assert!(!check(&state));
     let base = state.found.as_ref().unwrap().base;

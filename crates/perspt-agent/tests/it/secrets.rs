@@ -1,6 +1,6 @@
 //! Placeholders of secrets in answers.
 
-use perspt_agent::apply::{Applied, lost, put_back};
+use perspt_agent::apply::{Applied, removed_secrets, restore_secrets};
 use perspt_core::bundle::{Artifact, Bundle};
 use perspt_core::tree::EntryKind;
 use perspt_policy::mask::Masks;
@@ -25,7 +25,7 @@ fn bundle(artifacts: Value) -> Bundle {
 }
 
 fn restored(files: &[(&str, &str)], artifacts: Value) -> Result<Vec<Artifact>, Vec<String>> {
-    put_back(&bundle(artifacts), &Memory::new(files), &Masks::default()).map(|bundle| bundle.artifacts)
+    restore_secrets(&bundle(artifacts), &Memory::new(files), &Masks::default()).map(|bundle| bundle.artifacts)
 }
 
 /// The faults of an answer that leaves these texts.
@@ -33,7 +33,7 @@ fn missed(base: &str, branch: &str, artifacts: Value, now: &[(&str, &str)]) -> V
     let written = |(name, text): &(&str, &str)| (path(name), Some((EntryKind::File, (*text).to_owned())));
     let applied = Applied { files: now.iter().map(written).collect(), moved: vec![] };
     let (files, base) = (Memory::new(&[("c.py", branch)]), Memory::new(&[("c.py", base)]));
-    lost(&bundle(artifacts), &applied, &files, &base, &Masks::default())
+    removed_secrets(&bundle(artifacts), &applied, &files, &base, &Masks::default())
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use perspt_agent::explore::try_tools;
+use perspt_agent::slot::RunConfig;
 use perspt_core::outcome::Outcome;
 use perspt_lang::plugin::ToolState;
 use perspt_sandbox::Level;
@@ -48,15 +50,14 @@ pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {
     ));
     let timeout = Duration::from_millis(settings.probe_timeout_ms);
     let machine = wire::machine(&folder);
-    let seen = runtime.block_on(perspt_agent::explore::try_tools(
-        &home.slots_dir().join("doctor/0"),
-        &folder,
-        &runner,
-        &machine,
-        &wire::environment(),
-        &wire::secret_places(&home, &config),
-        timeout,
-    ))?;
+    let run_config = RunConfig {
+        runner: &runner,
+        env: &wire::environment(),
+        workspace: &folder,
+        secret_places: &wire::secret_places(&home, &config),
+    };
+    let slot_dir = home.slots_dir().join("doctor/0");
+    let seen = runtime.block_on(try_tools(&slot_dir, run_config, &machine, timeout))?;
     let mut working = 0;
     for (plugin, tool, state) in &seen {
         match state {

@@ -23,6 +23,8 @@ use perspt_lang::plugin::{
 pub const NAME: &str = "toy";
 
 const TOOL: &str = "toyc";
+/// The second tool of a pair.
+const TWIN: &str = "toyc-twin";
 const INSTALL: &str = "build perspt-testkit";
 const REPORT: &str = "{tmp}/toy-report";
 const DEPS: &str = "{build}/toy-deps";
@@ -39,6 +41,17 @@ pub enum Flaw {
     BlindTests,
     /// It never answers.
     Hangs,
+    /// It has two tools, and each answers its probe only while the other is probed too.
+    Paired,
+}
+
+/// A step that waits for the probe of another tool to be running.
+fn after_meeting(tool: &str, other: &str, step: Step) -> Step {
+    let wait = format!(
+        "touch {{tmp}}/met-{tool}; until [ -e {{tmp}}/met-{other} ]; do sleep 0.01; done; exec \"$0\" \"$@\""
+    );
+    let shell = ["sh".to_owned(), "-c".to_owned(), wait];
+    Step { argv: shell.into_iter().chain(step.argv).collect(), ..step }
 }
 
 /// The toy language over a compiler at some path.
@@ -74,7 +87,7 @@ impl Toy {
     fn stage_steps(&self, kind: StageKind, cwd: &RelPath) -> Vec<Step> {
         let blind = match (self.flaw, kind) {
             (Flaw::Blind, _) | (Flaw::BlindTests, StageKind::Test) => Some("--blind"),
-            (Flaw::None | Flaw::Hangs | Flaw::BlindTests, _) => None,
+            (Flaw::None | Flaw::Hangs | Flaw::BlindTests | Flaw::Paired, _) => None,
         };
         let confined = |step: Step| Step { profile: Profile::Test, ..step };
         match kind {
@@ -174,14 +187,18 @@ impl Plugin for Toy {
         let here = RelPath::root();
         let two = "test passes: 1 == 1\ntest fails: 1 == 2\n";
         let files = [("toy.mod", ""), ("two_test.toy", two)];
-        vec![Probe {
-            tool: TOOL.to_owned(),
-            files: files.into_iter().map(|(name, text)| (name.to_owned(), text.to_owned())).collect(),
-            steps: vec![
-                self.step("version", &["--version"], &here, None),
-                self.step("run", &["test"], &here, None),
-            ],
-        }]
+        let probe = |tool: &str, version: Step| Probe {
+            tool: tool.to_owned(),
+            files: files.map(|(name, text)| (name.to_owned(), text.to_owned())).into(),
+            steps: vec![version, self.step("run", &["test"], &here, None)],
+        };
+        let version = || self.step("version", &["--version"], &here, None);
+        match self.flaw {
+            Flaw::Paired => [(TOOL, TWIN), (TWIN, TOOL)]
+                .map(|(tool, other)| probe(tool, after_meeting(tool, other, version())))
+                .into(),
+            Flaw::None | Flaw::Blind | Flaw::BlindTests | Flaw::Hangs => vec![probe(TOOL, version())],
+        }
     }
 
     fn read_probe(&self, _probe: &Probe, outputs: &[StepOutput]) -> ToolState {

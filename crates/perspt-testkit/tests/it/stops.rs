@@ -10,9 +10,11 @@ use perspt_core::effect::{Effect, Intent};
 use perspt_core::event::{Ended, Event, SessionResumed, Trouble};
 use perspt_core::inbox::Message;
 use perspt_core::outcome::{EndReason, Outcome};
+use perspt_core::state::Wanted;
 use perspt_testkit::home::processes_with;
 use perspt_testkit::server::{Gate, Point as At, Reply, Table};
 use perspt_testkit::session::{Answers, Point};
+use perspt_testkit::toy::Flaw;
 
 use crate::support::{PROJECT, THREE, World, answers, bundle, one_node, plan, task, three, write};
 
@@ -153,22 +155,34 @@ fn an_abort_during_a_model_call_cuts_it_off_and_ends_the_session_for_good() {
     assert_eq!(world.server.asks(), 2);
 }
 
-#[test]
-fn an_abort_during_a_stage_leaves_no_process() {
-    let hangs = bundle(&[write("tests/three.toy", "test three: hang\n")]);
-    let mut world = World::new(PROJECT, answers(one_node(THREE), &[("actuator.generate", 1, hangs)]));
+/// The session is aborted while this effect waits for its process. It ends, and no process is left.
+fn aborted_during(mut world: World, wanted: impl Fn(&Wanted) -> bool + Send + Sync + 'static) {
     let (stops, mark) = (world.rig.stops.clone(), world.place.mark());
     let mark_in_env = format!("{}={mark}", perspt_testkit::session::MARK);
     world.rig.watch = Arc::new(move |point: &Point<'_>| {
         if let Point::DuringAct(running) = point
-            && running.key.node.is_some()
-            && matches!(running.effect, Effect::Measure { .. })
+            && wanted(running)
         {
             stops.ask(abort("1"));
         }
     });
     assert_eq!(world.begin().end.unwrap().reason, EndReason::Aborted);
     assert_eq!(processes_with(&mark_in_env), 0);
+}
+
+#[test]
+fn an_abort_during_a_stage_leaves_no_process() {
+    let hangs = bundle(&[write("tests/three.toy", "test three: hang\n")]);
+    let world = World::new(PROJECT, answers(one_node(THREE), &[("actuator.generate", 1, hangs)]));
+    aborted_during(world, |running| {
+        running.key.node.is_some() && matches!(running.effect, Effect::Measure { .. })
+    });
+}
+
+#[test]
+fn an_abort_while_tools_are_probed_leaves_no_process() {
+    let world = World::with_flaw(PROJECT, Table::new(), Flaw::Hangs);
+    aborted_during(world, |running| matches!(running.effect, Effect::Probe));
 }
 
 #[test]

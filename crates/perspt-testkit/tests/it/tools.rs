@@ -59,6 +59,22 @@ fn a_tool_that_never_answers_is_broken() {
 }
 
 #[test]
+fn tools_are_probed_at_the_same_time_and_told_in_their_order() {
+    let table = answers(one_node(THREE), &[("actuator.generate", 1, three("3"))]);
+    let mut world = World::with_flaw(PROJECT, table, Flaw::Paired);
+    // One after the other, the first would wait for the second until this has passed.
+    world.rig.started.settings.probe_timeout_ms = 20_000;
+    assert_eq!(world.begin().end.unwrap().outcome, Outcome::Success);
+    let probed = world.outcomes().into_iter().find_map(|(_, outcome)| match outcome {
+        Ended::Probed { tools, .. } => Some(tools),
+        _ => None,
+    });
+    let names: Vec<String> =
+        probed.unwrap().iter().filter_map(|line| Some(line.split_once(": toyc")?.0.to_owned())).collect();
+    assert_eq!(names, ["toyc", "toyc-twin"]);
+}
+
+#[test]
 fn a_stage_that_does_not_see_a_planted_error_is_no_sensor() {
     let world = World::with_flaw(PROJECT, planned(), Flaw::Blind);
     let (_, end) = degraded(&world);

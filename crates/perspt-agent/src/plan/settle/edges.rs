@@ -1,4 +1,4 @@
-//! Edges that a plan forgot.
+//! Adding edges that the plan lacks.
 
 use perspt_core::ids::NodeId;
 use perspt_core::path::RelPath;
@@ -14,7 +14,7 @@ const MAX_CONTEXT: usize = 20;
 /// What became of an edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Link {
-    /// It was there, by way of others too.
+    /// It was there, directly or through other tasks.
     Had,
     /// It is new.
     Made,
@@ -36,7 +36,7 @@ impl Settling<'_> {
         Link::Made
     }
 
-    /// The same, told: `why` says what the two have to do with each other.
+    /// The same, with a note; `why` says how the two are related.
     pub(super) fn link_for(&mut self, from: usize, to: &NodeId, why: &str) -> Link {
         let linked = self.link(from, to);
         let id = &self.plan.nodes[from].id;
@@ -96,7 +96,7 @@ impl Settling<'_> {
     pub(super) fn tests(&mut self) {
         for at in 0..self.plan.nodes.len() {
             let node = &self.plan.nodes[at];
-            if node.output_files.is_empty() || !files_of(node).all(|file| self.ground.is_test_file(file)) {
+            if node.output_files.is_empty() || !files_of(node).all(|file| self.project.is_test_file(file)) {
                 continue;
             }
             let tested: Vec<NodeId> = self.plan.nodes[..at]
@@ -120,11 +120,12 @@ impl Settling<'_> {
     }
 
     fn writes_code_beside(&self, node: &PlanNode, tests: &PlanNode) -> bool {
-        let roots = self.ground.root_refs();
-        let of = |files: &mut dyn Iterator<Item = &RelPath>| roots_of(files, &roots, self.ground.plugins);
+        let roots = self.project.root_refs();
+        let of = |files: &mut dyn Iterator<Item = &RelPath>| roots_of(files, &roots, self.project.plugins);
         let tested = of(&mut tests.output_files.iter());
         let is_code = |file: &&RelPath| {
-            !self.ground.is_test_file(file) && self.ground.plugins.iter().any(|plugin| plugin.is_source(file))
+            !self.project.is_test_file(file)
+                && self.project.plugins.iter().any(|plugin| plugin.is_source(file))
         };
         node.output_files.iter().chain(&node.modifies).filter(is_code).any(|file| {
             let own = of(&mut std::iter::once(file));

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use perspt_core::path::RelPath;
 use perspt_core::plan::{Contract, NodeClass, OpenScope, PlanNode};
 
-use super::{Ground, Settling, files_of};
+use super::{ProjectFacts, Settling, files_of};
 
 /// The most files a node may write.
 const MAX_FILES: usize = 20;
@@ -17,7 +17,7 @@ impl Settling<'_> {
     pub(super) fn classes(&mut self) {
         for node in self.plan.nodes.iter_mut().filter(|node| node.node_class != NodeClass::Integration) {
             let domains: BTreeSet<_> =
-                node.output_files.iter().filter_map(|file| domain(file, self.ground)).collect();
+                node.output_files.iter().filter_map(|file| domain(file, self.project)).collect();
             let why = if !node.modifies.is_empty() {
                 "it changes files under modifies".to_owned()
             } else if domains.len() > 1 {
@@ -73,9 +73,9 @@ fn bytes(node: &PlanNode) -> usize {
 }
 
 /// The package and language a file belongs to.
-fn domain<'a>(file: &RelPath, ground: &'a Ground<'_>) -> Option<(String, &'a str)> {
-    let plugin = ground.plugins.iter().find(|plugin| plugin.is_source(file) || plugin.is_manifest(file))?;
-    let package = ground
+fn domain<'a>(file: &RelPath, project: &'a ProjectFacts<'_>) -> Option<(String, &'a str)> {
+    let plugin = project.plugins.iter().find(|plugin| plugin.is_source(file) || plugin.is_manifest(file))?;
+    let package = project
         .roots
         .iter()
         .filter(|root| root.plugin.0 == plugin.name())

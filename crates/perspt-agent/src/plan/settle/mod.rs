@@ -1,5 +1,5 @@
-//! A plan is put right before any node is built. What makes it impossible to carry out goes back to the architect, each
-//! as a sentence that can be acted on; everything else is mended, with a plain note.
+//! A plan is corrected before any node is built. Faults that make it impossible to carry out go back to the architect,
+//! one sentence each. Everything else is corrected, with a note.
 
 mod edges;
 mod finish;
@@ -18,13 +18,13 @@ use perspt_policy::bounds::Bounds;
 /// The most nodes a plan may have.
 const MAX_NODES: usize = 40;
 
-/// What a plan stands on.
-pub struct Ground<'a> {
+/// What is known of the project that a plan is made for.
+pub struct ProjectFacts<'a> {
     /// The tree it starts from.
     pub tree: &'a Tree,
-    /// Its bounds.
+    /// Which paths may be written.
     pub bounds: &'a Bounds<'a>,
-    /// Empty or not.
+    /// Whether the project is empty.
     pub repo_mode: RepoMode,
     /// The roots, with their packages.
     pub roots: &'a [Root],
@@ -32,7 +32,7 @@ pub struct Ground<'a> {
     pub plugins: &'a [&'a dyn Plugin],
 }
 
-impl Ground<'_> {
+impl ProjectFacts<'_> {
     /// Every root by reference.
     pub fn root_refs(&self) -> Vec<RootRef> {
         self.roots.iter().map(|root| RootRef { dir: root.dir.clone(), plugin: root.plugin.clone() }).collect()
@@ -48,13 +48,13 @@ impl Ground<'_> {
 pub struct Settled {
     /// The plan: every file has one owner, and there are no cycles.
     pub plan: Plan,
-    /// What was put right, a line each.
+    /// Corrections, a line each.
     pub notes: Vec<String>,
 }
 
-/// Puts a plan right, or says why it cannot be carried out.
-pub fn settle(plan: Plan, ground: &Ground<'_>) -> Result<Settled, Vec<String>> {
-    let mut work = Settling { ground, plan, notes: Vec::new(), faults: Vec::new(), file_edges: Vec::new() };
+/// Corrects a plan, or says why it cannot be carried out.
+pub fn settle(plan: Plan, project: &ProjectFacts<'_>) -> Result<Settled, Vec<String>> {
+    let mut work = Settling { project, plan, notes: Vec::new(), faults: Vec::new(), file_edges: Vec::new() };
     work.names();
     work.files();
     work.declarations();
@@ -75,7 +75,7 @@ pub fn settle(plan: Plan, ground: &Ground<'_>) -> Result<Settled, Vec<String>> {
 }
 
 struct Settling<'a> {
-    ground: &'a Ground<'a>,
+    project: &'a ProjectFacts<'a>,
     plan: Plan,
     notes: Vec<String>,
     faults: Vec<String>,
@@ -84,13 +84,13 @@ struct Settling<'a> {
 }
 
 impl Settling<'_> {
-    /// Paths must lie in bounds; a folder is no file.
+    /// Checks that paths may be written, and leaves folders out.
     fn files(&mut self) {
         let named: Vec<RelPath> = self.plan.nodes.iter().flat_map(files_of).cloned().collect();
-        let in_tree = |path: &RelPath| self.ground.tree.entries.contains_key(path);
+        let in_tree = |path: &RelPath| self.project.tree.entries.contains_key(path);
         let is_folder = |path: &RelPath| {
             let below = |other: &RelPath| other != path && other.is_within(path);
-            !in_tree(path) && (named.iter().any(below) || self.ground.tree.entries.keys().any(below))
+            !in_tree(path) && (named.iter().any(below) || self.project.tree.entries.keys().any(below))
         };
         for node in &mut self.plan.nodes {
             let id = &node.id;
@@ -106,7 +106,7 @@ impl Settling<'_> {
             }
             node.modifies.retain(|file| !node.output_files.contains(file));
             for file in files_of(node) {
-                if let Err(refusal) = self.ground.bounds.check(file.as_str()) {
+                if let Err(refusal) = self.project.bounds.check(file.as_str()) {
                     let fault = format!("task `{id}`: {refusal}");
                     if !self.faults.contains(&fault) {
                         self.faults.push(fault);
@@ -116,14 +116,14 @@ impl Settling<'_> {
         }
     }
 
-    /// What is declared to be changed is a file: one that is there, that the plan makes, or at least a new test.
+    /// Leaves out declarations of files that neither exist, nor are made by the plan, nor are tests.
     fn declarations(&mut self) {
         let made: Vec<RelPath> =
             self.plan.nodes.iter().flat_map(|node| &node.output_files).cloned().collect();
         let is_file = |path: &RelPath| {
-            self.ground.tree.entries.contains_key(path)
+            self.project.tree.entries.contains_key(path)
                 || made.contains(path)
-                || self.ground.is_test_file(path)
+                || self.project.is_test_file(path)
         };
         for node in &mut self.plan.nodes {
             for declared in node.changes_tests.iter().filter(|declared| !is_file(&declared.path)) {
@@ -135,7 +135,7 @@ impl Settling<'_> {
         }
     }
 
-    /// A task of commands alone does nothing here: whoever waits for it waits for what it waited for.
+    /// Leaves out tasks that only run commands. Their dependents wait for their dependencies instead.
     fn commands(&mut self) {
         let is_bare =
             |node: &PlanNode| node.task_type == TaskType::Command && files_of(node).next().is_none();
@@ -163,7 +163,7 @@ impl Settling<'_> {
     }
 
     fn in_tree(&self, path: &RelPath) -> bool {
-        self.ground.tree.entries.contains_key(path)
+        self.project.tree.entries.contains_key(path)
     }
 }
 

@@ -71,7 +71,7 @@ impl Settling<'_> {
     fn unknown(&mut self, id: &NodeId, dependency: &NodeId) {
         let file = RelPath::parse(dependency.as_str()).ok();
         let owner = file.as_ref().and_then(|file| self.plan.owners().get(file).map(|id| (*id).clone()));
-        let exists = |file: &RelPath| self.ground.tree.entries.keys().any(|path| path.is_within(file));
+        let exists = |file: &RelPath| self.project.tree.entries.keys().any(|path| path.is_within(file));
         let shown = cut(dependency.as_str(), MAX_ID);
         match (file, owner) {
             (_, Some(owner)) if owner != *id => {
@@ -94,14 +94,14 @@ impl Settling<'_> {
     }
 }
 
-/// An id that no task has yet: this one, or it with the first number that is free.
+/// This id, or the first free one with a number behind it.
 fn free(id: NodeId, seen: &BTreeSet<NodeId>) -> NodeId {
     let numbered = |number: usize| NodeId(format!("{}-{number}", cut(id.as_str(), MAX_ID - 4)));
     let mut all = std::iter::once(id.clone()).chain((2..).map(numbered));
     all.find(|id| !seen.contains(id)).unwrap_or(id)
 }
 
-/// An id of small letters, digits, `-`, `_` and `.`; empty where nothing of it is left.
+/// An id of lower-case letters, digits, `-`, `_` and `.`. It may be empty.
 fn slug(id: &str) -> String {
     let mut out = String::new();
     for c in id.to_lowercase().chars() {

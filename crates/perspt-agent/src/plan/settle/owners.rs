@@ -1,4 +1,4 @@
-//! Every file has one owner, and those who write it do so one after another.
+//! Every file gets one owner, and tasks that write the same file run one after another.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::{Settling, files_of};
 use crate::plan::graph::order;
 
 impl Settling<'_> {
-    /// The first task in the order of work owns a file; later ones change it after that.
+    /// The first task in the order of work owns a file. Later ones change it after that.
     pub(super) fn owners(&mut self) {
         let mut owners: BTreeMap<RelPath, NodeId> = BTreeMap::new();
         for at in order(&self.plan) {
@@ -95,7 +95,7 @@ impl Settling<'_> {
         node.output_files.push(file);
     }
 
-    /// Whoever writes a file waits for whoever writes it before.
+    /// A task that writes a file waits for the task that writes it before.
     fn one_after_another(&mut self) {
         let mut last: BTreeMap<RelPath, NodeId> = BTreeMap::new();
         for at in order(&self.plan) {

@@ -1,4 +1,4 @@
-//! Gathering what a prompt is compiled from.
+//! Choosing the files and findings that a prompt is compiled from.
 
 use perspt_core::effect::{Branch, Intent};
 use perspt_core::event::Ended;
@@ -9,21 +9,29 @@ use perspt_core::state::{Node, SessionState};
 use perspt_lang::plugin::{Files, Plugin};
 use perspt_model::estimate_tokens;
 
-use super::{Actor, Halt};
-use crate::context::{Bounds, Package, Request, assemble};
+use super::{ContextBudget, Package, Request, assemble};
+use crate::actor::Actor;
+use crate::error::EffectError;
 use crate::prompt::{Evidence, ProjectEvidence, RetryEvidence, compile};
 use crate::verify::{masked_finding, masked_lines};
 
+/// A prompt to be made.
+pub(crate) struct PromptRequest<'a> {
+    pub node: Option<&'a NodeId>,
+    pub intent: Intent,
+    pub attempt: u32,
+    pub branch: &'a Branch,
+    /// Judgements or rejected answers that it speaks of.
+    pub evidence: &'a [BlobId],
+}
+
 impl Actor {
-    pub(super) fn assemble(
+    pub(crate) fn assemble(
         &self,
         state: &SessionState,
-        node: Option<&NodeId>,
-        intent: Intent,
-        attempt: u32,
-        branch: &Branch,
-        evidence: &[BlobId],
-    ) -> Result<Ended, Halt> {
+        request: &PromptRequest<'_>,
+    ) -> Result<Ended, EffectError> {
+        let PromptRequest { node, intent, attempt, branch, evidence } = *request;
         let files = self.branch_files(branch)?;
         let node = node.and_then(|id| state.nodes.get(id));
         let task = state.meta.as_ref().map_or("", |meta| meta.task.as_str());
@@ -31,10 +39,10 @@ impl Actor {
             Some(node) => self.node_request(state, node, &files, task),
             None => self.architect_request(&files, task),
         };
-        let package = assemble(&request, &files, Bounds::default(), &self.parts.masks);
-        files.is_whole()?;
+        let package = assemble(&request, &files, ContextBudget::default(), &self.parts.masks);
+        files.check_complete()?;
         if intent == Intent::Generate {
-            // What the user writes there meanwhile is known by what was there before.
+            // With the text before, later edits of the user can be recognised.
             for text in request.own.iter().filter_map(|path| files.text(path)) {
                 self.parts.blobs.put(text.as_bytes())?;
             }
@@ -43,24 +51,18 @@ impl Actor {
             Some(node) => self.node_retry(state, node, intent, evidence)?,
             None => self.plan_retry(evidence)?,
         };
+        let project = self.project_evidence(state, node);
+        let spec = node.map(|node| &node.spec);
         let compiled = compile(
             intent,
-            node.map(|node| &node.spec.id),
             attempt,
-            &Evidence {
-                task,
-                project: self.project_evidence(state, node),
-                node: node.map(|node| &node.spec),
-                package: &package,
-                retry,
-            },
-            package.hash,
+            &Evidence { task, project, node: spec, package: &package, retry },
             evidence,
         );
         let tokens = estimate_tokens(&compiled.head).saturating_add(estimate_tokens(&compiled.body));
         let bytes = compiled.provenance.bytes;
         let template = compiled.provenance.template.clone();
-        let prompt = self.say(&compiled)?;
+        let prompt = self.store_text(&compiled)?;
         let Package { files, degraded, hash, .. } = package;
         Ok(Ended::Assembled {
             prompt,
@@ -93,7 +95,8 @@ impl Actor {
         }
     }
 
-    /// Manifests, what the task names, then other sources and other texts, the smallest first: the same for the same tree.
+    /// Manifests and files that the task names, then other sources and texts, the smallest first. The same tree gives the
+    /// same request.
     fn architect_request(&self, files: &dyn Files, task: &str) -> Request {
         let mut read = Vec::new();
         let mut maybe: Vec<(bool, u64, RelPath)> = Vec::new();
@@ -142,7 +145,7 @@ impl Actor {
         node: &Node,
         intent: Intent,
         evidence: &[BlobId],
-    ) -> Result<Option<RetryEvidence>, Halt> {
+    ) -> Result<Option<RetryEvidence>, EffectError> {
         let Some(failure) = &node.failure else { return Ok(None) };
         let settings = state.settings();
         let mut retry = RetryEvidence {
@@ -157,14 +160,14 @@ impl Actor {
         match intent {
             Intent::Correction => {
                 for blob in evidence {
-                    let judgement: Judgement = self.kept("a judgement", *blob)?;
+                    let judgement: Judgement = self.load_blob("a judgement", *blob)?;
                     let counted = judgement.counted().cloned();
                     retry.findings.extend(counted.map(|one| masked_finding(&self.parts.masks, one)));
                 }
             }
             Intent::Retarget | Intent::Malformed => {
                 if let Some(answer) = evidence.first() {
-                    retry.answer = Some(self.answer(*answer)?);
+                    retry.answer = Some(self.load_answer(*answer)?);
                 }
             }
             Intent::Generate | Intent::ArchitectExisting | Intent::ArchitectGreenfield => return Ok(None),
@@ -172,9 +175,9 @@ impl Actor {
         Ok(Some(retry))
     }
 
-    fn plan_retry(&self, evidence: &[BlobId]) -> Result<Option<RetryEvidence>, Halt> {
+    fn plan_retry(&self, evidence: &[BlobId]) -> Result<Option<RetryEvidence>, EffectError> {
         let Some(blob) = evidence.first() else { return Ok(None) };
-        let (violations, answer): (Vec<String>, String) = self.said("a rejected plan", *blob)?;
+        let (violations, answer): (Vec<String>, String) = self.load_text("a rejected plan", *blob)?;
         Ok(Some(RetryEvidence { violations, answer: Some(answer), ..RetryEvidence::default() }))
     }
 }

@@ -1,35 +1,44 @@
-//! Commands of an answer: which repeat a stage, which add packages, which need the user's word; and running them in the
-//! branch, with what they change held to the node's own files.
+//! Commands of an answer: which repeat a stage, which add packages, which need the user's consent; and running them. They
+//! may change only the node's own files.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::collections::{BTreeMap, BTreeSet};
 
 use perspt_core::consent::{ConsentKind, Declared, Need};
 use perspt_core::path::RelPath;
+use perspt_core::reading::PluginName;
 use perspt_core::stage::{Profile, Root, Step, StepEnd, Streams};
 use perspt_core::state::{Node, SessionState};
 use perspt_core::tree::{Entry, Tree};
 use perspt_lang::names;
-use perspt_lang::plugin::{AddPackages, CommandKind, Fetch, Files};
+use perspt_lang::plugin::{AddPackages, CommandKind, Fetch, Files, Plugin};
 use perspt_policy::argv::parse_argv;
 use perspt_sandbox::Cancel;
 
-use crate::actor::{Actor, Bench, Halt};
-use crate::apply::{Touch, WriteScope};
-use crate::explore::with_instead;
-use crate::files::TreeFiles;
+use super::{Applied, FileAction, WriteScope};
+use crate::actor::Actor;
+use crate::error::EffectError;
+use crate::slot::{FileNow, SlotGuard, stage_timeout};
+use crate::tree::TreeFiles;
 
-/// What becomes of an answer's commands.
+/// An answer's commands, by what is done with them.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Commands {
-    /// Those that repeat what is measured anyway.
+    /// Not run: a stage does the same anyway.
     pub skipped: Vec<String>,
-    /// Those that are run, in order.
+    /// Run, in order.
     pub run: Vec<String>,
-    /// Those that nobody runs, with why.
+    /// Not run, each with the reason.
     pub refused: Vec<String>,
-    /// Consents that are needed before that.
+    /// Consents that are needed before any is run.
     pub needs: Vec<Need>,
+}
+
+/// A node whose commands are run.
+#[derive(Clone, Copy)]
+pub(super) struct NodeRun<'a> {
+    pub state: &'a SessionState,
+    pub node: &'a Node,
+    pub cancel: &'a Cancel,
 }
 
 fn need(kind: ConsentKind, subject: &str, why: &str) -> Need {
@@ -45,7 +54,7 @@ fn need(kind: ConsentKind, subject: &str, why: &str) -> Need {
 }
 
 impl Actor {
-    /// Sorts the commands of an answer. One that needs a shell is not run, and costs nothing else.
+    /// Sorts the commands of an answer. One that needs a shell is not run; the answer is used all the same.
     pub(crate) fn sort_commands(
         &self,
         state: &SessionState,
@@ -84,7 +93,7 @@ impl Actor {
         sorted
     }
 
-    /// Whether a command is nothing but a way to a folder and repeated stages, one after the other.
+    /// Whether a command line only changes folders and repeats stages.
     fn repeats_in_parts(&self, node: &Node, command: &str, files: &TreeFiles) -> bool {
         let parts = command.split("&&").flat_map(|part| part.split(';')).map(str::trim);
         parts.filter(|part| !part.is_empty()).all(|part| match parse_argv(part) {
@@ -94,7 +103,7 @@ impl Actor {
         })
     }
 
-    /// What the plugins make of a command; one of the node's own languages first.
+    /// What kind of command this is. The plugins of the node's own languages are asked first.
     fn kind_of(&self, node: &Node, argv: &[String], files: &TreeFiles) -> CommandKind {
         let of_node = node.roots.iter().map(|root| &root.plugin.0);
         let mut plugins: Vec<_> = self.parts.plugins.iter().collect();
@@ -108,10 +117,10 @@ impl Actor {
     fn root_of(&self, node: &Node, plugin: &str, files: &TreeFiles) -> Root {
         let own = node.roots.iter().find(|root| root.plugin.0 == plugin);
         let dir = own.map_or_else(RelPath::root, |root| root.dir.clone());
-        self.root(&dir, &perspt_core::reading::PluginName(plugin.to_owned()), files)
+        self.root(&dir, &PluginName(plugin.to_owned()), files)
     }
 
-    /// The packages among these that stand in no task, plan, manifest or lock file.
+    /// Consents for those packages that no task, plan, manifest or lock file names.
     pub(crate) fn unknown_packages(
         &self,
         state: &SessionState,
@@ -121,7 +130,7 @@ impl Actor {
     ) -> Vec<Need> {
         let task = state.meta.as_ref().map_or("", |meta| meta.task.as_str());
         let plan: String = state.nodes.values().map(|node| format!("{} ", node.spec.goal)).collect();
-        let known: std::collections::BTreeSet<String> = node
+        let known: BTreeSet<String> = node
             .roots
             .iter()
             .filter_map(|root| self.plugin(&root.plugin))
@@ -135,17 +144,34 @@ impl Actor {
         unknown.map(|name| need(ConsentKind::Deps, &name, why)).collect()
     }
 
-    /// Runs commands on a tree, in order, and takes what they change into it. The lines say what they must not have done.
-    pub(super) async fn run_commands(
+    /// Consents for packages that an answer adds to a manifest and that nothing named before.
+    pub(crate) fn new_packages(
         &self,
         state: &SessionState,
         node: &Node,
+        applied: &Applied,
+        files: &TreeFiles,
+    ) -> Vec<Need> {
+        let is_manifest = |path: &RelPath| self.parts.plugins.iter().any(|plugin| plugin.is_manifest(path));
+        if !applied.files.keys().any(is_manifest) {
+            return Vec::new();
+        }
+        let text = |now: &Option<(_, String)>| now.as_ref().map(|(_, text)| text.clone());
+        let after = files.with_replaced(applied.files.iter().map(|(path, now)| (path.clone(), text(now))));
+        let plugins = node.roots.iter().filter_map(|root| self.plugin(&root.plugin));
+        let named: BTreeSet<String> = plugins.flat_map(|plugin| plugin.dependencies(&after)).collect();
+        self.unknown_packages(state, node, named, files)
+    }
+
+    /// Runs commands on a tree, in order, and takes their changes into it. The lines say what they must not have done.
+    pub(super) async fn run_commands(
+        &self,
+        run: NodeRun<'_>,
+        slot: &mut SlotGuard<'_>,
         commands: &[String],
-        bench: &mut Bench<'_>,
         tree: &mut Tree,
-        cancel: &Cancel,
-    ) -> Result<Vec<String>, Halt> {
-        let timeout = Duration::from_millis(state.settings().stage_timeout_ms);
+    ) -> Result<Vec<String>, EffectError> {
+        let NodeRun { state, node, cancel } = run;
         let mut faults = Vec::new();
         for command in commands {
             let files = TreeFiles::new(tree.clone(), self.sources());
@@ -156,80 +182,67 @@ impl Actor {
                 }
                 CommandKind::Repeats | CommandKind::Other => (plain_step(node, argv), BTreeMap::new(), false),
             };
-            let hidden: Vec<RelPath> = instead.keys().cloned().collect();
-            let (laid, sources) = with_instead(tree, self.sources(), instead);
-            bench.lay(&laid, &sources)?;
-            let output = bench.run("command", &step, timeout, cancel).await?;
-            if !output.end.is_success() && !added {
-                // What it was to make is looked for as anything else is. Its process is in the record.
-                continue;
-            }
-            if !output.end.is_success() {
+            let files = files.with_replaced(instead.clone());
+            slot.lay_out(&files)?;
+            let output = slot.run("command", &step, stage_timeout(state), cancel).await?;
+            if output.end.is_success() {
+                let mut changes = slot.changes(files.tree())?;
+                changes.retain(|(path, _)| !instead.contains_key(path));
+                faults.extend(self.take_changes(run, changes, tree)?);
+            } else if added {
                 faults.push(failed(command, &output.end, &output.stderr));
                 break;
             }
-            faults.extend(self.take_changes(state, node, bench, (&laid, &hidden), tree)?);
+            // Any other command that fails is in the record; the stages show what it did not make.
         }
         Ok(faults)
     }
 
-    /// Takes what a command changed into the tree, where the node may write it.
+    /// Takes changed files into the tree, where the node may write them.
     fn take_changes(
         &self,
-        state: &SessionState,
-        node: &Node,
-        bench: &mut Bench<'_>,
-        (laid, hidden): (&Tree, &[RelPath]),
+        NodeRun { state, node, .. }: NodeRun<'_>,
+        changes: Vec<FileNow>,
         tree: &mut Tree,
-    ) -> Result<Vec<String>, Halt> {
+    ) -> Result<Vec<String>, EffectError> {
         let before = tree.clone();
         let plugins = node.roots.iter().filter_map(|root| self.plugin(&root.plugin));
-        let plugins: Vec<&dyn perspt_lang::Plugin> =
-            plugins.map(|plugin| plugin as &dyn perspt_lang::Plugin).collect();
-        let scope = WriteScope::new(state, node, &before, plugins);
+        let scope =
+            WriteScope::new(state, node, &before, plugins.map(|plugin| plugin as &dyn Plugin).collect());
         let mut faults = Vec::new();
-        for (path, now) in bench.changes(laid)? {
+        for (path, now) in changes {
             let lock = self.parts.plugins.iter().any(|plugin| plugin.is_lockfile(&path));
-            let touch = if now.is_some() { Touch::Write } else { Touch::Remove };
-            if hidden.contains(&path) || (lock && !before.entries.contains_key(&path)) {
+            if lock && !before.entries.contains_key(&path) {
                 continue;
             }
-            if let Err(refusal) = scope
-                .check(&path, touch)
-                .map(drop)
-                .or_else(|refusal| if lock { Ok(()) } else { Err(refusal) })
-            {
+            let action = if now.is_some() { FileAction::Write } else { FileAction::Remove };
+            if let (Err(refusal), false) = (scope.check(&path, action), lock) {
                 faults.push(format!(
                     "a command of the answer changed a file that is not the node's: {refusal}"
                 ));
                 continue;
             }
-            match now {
-                Some((kind, bytes)) => {
-                    if let Some(old) = before.entries.get(&path) {
-                        self.keep_before(&self.sources(), &path, old)?;
-                    }
-                    let id = self.parts.blobs.put(&bytes)?;
-                    tree.entries.insert(path, Entry { kind, hash: id.0, size: bytes.len() as u64 });
-                }
-                None => {
-                    tree.entries.remove(&path);
-                }
+            let Some((kind, bytes)) = now else {
+                tree.entries.remove(&path);
+                continue;
+            };
+            if let Some(old) = before.entries.get(&path) {
+                self.store_original(&self.sources(), &path, old)?;
             }
+            let id = self.parts.blobs.put(&bytes)?;
+            tree.entries.insert(path, Entry { kind, hash: id.0, size: bytes.len() as u64 });
         }
         Ok(faults)
     }
 
-    /// Brings packages onto the machine that the candidate's manifests name and the base's do not.
+    /// Fetches packages that the candidate's manifests name and the base's do not.
     pub(super) async fn fetch_new(
         &self,
-        state: &SessionState,
-        node: &Node,
-        bench: &mut Bench<'_>,
-        (base, tree): (&Tree, &Tree),
-        cancel: &Cancel,
-    ) -> Result<(), Halt> {
-        let timeout = Duration::from_millis(state.settings().stage_timeout_ms);
+        NodeRun { state, node, cancel }: NodeRun<'_>,
+        slot: &mut SlotGuard<'_>,
+        base: &Tree,
+        tree: &Tree,
+    ) -> Result<(), EffectError> {
         let old = TreeFiles::new(base.clone(), self.sources());
         let new = TreeFiles::new(tree.clone(), self.sources());
         for root in &node.roots {
@@ -239,11 +252,10 @@ impl Actor {
             }
             let root = self.root(&root.dir, &root.plugin, &new);
             let Some(Fetch { step, instead }) = plugin.fetch(&root, &new) else { continue };
-            let (laid, sources) = with_instead(tree, self.sources(), instead);
-            bench.lay(&laid, &sources)?;
-            // What could not be fetched shows in the build, with the compiler's own words.
-            bench.run("fetch", &step, timeout, cancel).await?;
-            bench.recheck()?;
+            slot.lay_out(&new.with_replaced(instead))?;
+            // A package that cannot be fetched shows in the build, in the compiler's own words.
+            slot.run("fetch", &step, stage_timeout(state), cancel).await?;
+            slot.recheck()?;
         }
         Ok(())
     }
@@ -263,8 +275,8 @@ fn plain_step(node: &Node, argv: Vec<String>) -> Step {
 }
 
 fn failed(command: &str, end: &StepEnd, stderr: &[u8]) -> String {
-    let told = String::from_utf8_lossy(stderr);
-    let last = told.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let stderr = String::from_utf8_lossy(stderr);
+    let last = stderr.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let last: String = last.chars().take(300).collect();
     format!("the command `{command}` ended with {}: {last}", end.shown())
 }

@@ -10,11 +10,12 @@ use perspt_core::state::SessionState;
 use perspt_sandbox::Cancel;
 use tokio::sync::Notify;
 
-use super::{Actor, Halt};
+use crate::actor::Actor;
+use crate::error::EffectError;
 
 /// Answers that came from elsewhere, by the question they are for.
 #[derive(Default)]
-pub(super) struct Answers {
+pub(crate) struct Answers {
     given: Mutex<BTreeMap<EffectId, (Decision, String)>>,
     changed: Notify,
 }
@@ -39,14 +40,14 @@ impl Answers {
 }
 
 impl Actor {
-    pub(super) async fn question(
+    pub(crate) async fn question(
         &self,
         id: EffectId,
         state: &SessionState,
         node: Option<&NodeId>,
         question: &Question,
         cancel: &Cancel,
-    ) -> Result<Ended, Halt> {
+    ) -> Result<Ended, EffectError> {
         let by = state.meta.as_ref().map_or(Approval::Person, |meta| meta.approval);
         let node = node.cloned();
         let asked = perspt_store::asked(&self.parts.blobs, state, node, question)?;
@@ -55,7 +56,7 @@ impl Actor {
             Approval::Person => tokio::select! {
                 answer = self.parts.console.ask(&asked, state) => (answer, None),
                 (answer, from) = self.answers.to(id) => (answer, Some(from)),
-                () = cancel.cancelled() => return Err(Halt::Cancelled),
+                () = cancel.cancelled() => return Err(EffectError::Cancelled),
             },
         };
         let grants = match by {

@@ -1,5 +1,5 @@
-//! The files of a tree, wherever their bytes are: in the session's blobs, in the workspace, or in the
-//! slot. Every byte that is handed out has the hash its entry says.
+//! The files of a tree, wherever their bytes are: in the session's blobs, in the workspace, or in the slot. Bytes are
+//! only handed out where they have the hash that their entry says.
 
 use std::collections::BTreeMap;
 use std::io::{self, Cursor, Read};
@@ -11,7 +11,7 @@ use perspt_core::hash::Sha;
 use perspt_core::ids::BlobId;
 use perspt_core::path::RelPath;
 use perspt_core::tree::{Entry, EntryKind, Tree};
-use perspt_lang::plugin::Files;
+use perspt_lang::plugin::{Files, Pair};
 use perspt_sandbox::slot::{Contents, Folder};
 use perspt_store::Blobs;
 
@@ -26,7 +26,7 @@ pub const TEXT_CAP: u64 = 5 * 1024 * 1024;
 /// Where bytes may be found, in the order they are looked for.
 #[derive(Clone)]
 pub struct Sources {
-    /// Files that exist only in memory: plants.
+    /// Texts that exist only in memory, such as planted errors.
     pub memory: BTreeMap<Sha, Vec<u8>>,
     /// The session's blobs.
     pub blobs: Blobs,
@@ -43,7 +43,7 @@ impl Sources {
         })
     }
 
-    /// Holds a text in memory, for a tree that nobody keeps; what a tree lists of it.
+    /// Holds a text in memory, for a tree that is not stored, and gives its entry.
     pub fn hold(&mut self, kind: EntryKind, text: String) -> Entry {
         let entry = Applied::entry(kind, &text);
         self.memory.insert(entry.hash, text.into_bytes());
@@ -68,8 +68,7 @@ impl Contents for Sources {
             let bytes = self.blobs.get(BlobId(entry.hash)).map_err(io::Error::other)?;
             return Ok(Box::new(Cursor::new(bytes)));
         }
-        // The first folder is streamed unread: what is laid down is hashed on the way. Only where it no
-        // longer has the entry's size is the next one tried.
+        // The first folder with a file of the right size is streamed without hashing it here: laying out hashes it.
         for folder in &self.folders {
             let place = folder.join(path.as_str());
             let fits = place.symlink_metadata().is_ok_and(|meta| meta.len() == entry.size);
@@ -81,27 +80,43 @@ impl Contents for Sources {
     }
 }
 
-/// A tree with its bytes at hand, read once and kept while this lives.
+/// A tree whose files can be read. Each is read once and cached.
 pub struct TreeFiles {
     tree: Tree,
     sources: Sources,
     texts: Mutex<BTreeMap<RelPath, Option<String>>>,
-    lost: AtomicBool,
+    missing: AtomicBool,
 }
 
-/// Bytes of the tree are nowhere to be found any more: whoever had them has changed them.
-pub struct Lost;
+/// Bytes of the tree are gone: the user has changed the file that had them.
+pub struct MissingBytes;
 
 impl TreeFiles {
     /// The files of `tree`.
     pub fn new(tree: Tree, sources: Sources) -> TreeFiles {
-        TreeFiles { tree, sources, texts: Mutex::default(), lost: AtomicBool::new(false) }
+        TreeFiles { tree, sources, texts: Mutex::default(), missing: AtomicBool::new(false) }
     }
 
-    /// Whether every file that was asked for so far could be had. What was made of a tree with holes is not to be
-    /// believed.
-    pub fn is_whole(&self) -> Result<(), Lost> {
-        if self.lost.load(Ordering::Relaxed) { Err(Lost) } else { Ok(()) }
+    /// Where the bytes are.
+    pub fn sources(&self) -> &Sources {
+        &self.sources
+    }
+
+    /// The same files with other texts in some of them, or without them.
+    pub fn with_replaced(&self, texts: impl IntoIterator<Item = (RelPath, Option<String>)>) -> TreeFiles {
+        let (mut tree, mut sources) = (self.tree.clone(), self.sources.clone());
+        for (path, text) in texts {
+            match text {
+                Some(text) => tree.entries.insert(path, sources.hold(EntryKind::File, text)),
+                None => tree.entries.remove(&path),
+            };
+        }
+        TreeFiles::new(tree, sources)
+    }
+
+    /// Whether every file that was asked for so far could be read. Results from an incomplete tree must not be used.
+    pub fn check_complete(&self) -> Result<(), MissingBytes> {
+        if self.missing.load(Ordering::Relaxed) { Err(MissingBytes) } else { Ok(()) }
     }
 }
 
@@ -118,11 +133,32 @@ impl Files for TreeFiles {
         let readable = entry.kind != EntryKind::Symlink && entry.size <= TEXT_CAP;
         let bytes = readable.then(|| self.sources.bytes(path, entry)).flatten();
         if readable && bytes.is_none() {
-            self.lost.store(true, Ordering::Relaxed);
+            self.missing.store(true, Ordering::Relaxed);
         }
         let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
         self.texts.lock().unwrap_or_else(PoisonError::into_inner).insert(path.clone(), text.clone());
         text
+    }
+}
+
+/// The files of a branch, and of the tree it is based on.
+pub struct ComparedFiles {
+    /// The tree before.
+    pub base: TreeFiles,
+    /// The branch.
+    pub candidate: TreeFiles,
+}
+
+impl ComparedFiles {
+    /// Both, as plugins take them.
+    pub fn pair(&self) -> Pair<'_> {
+        Pair { base: &self.base, candidate: &self.candidate }
+    }
+
+    /// Whether every file that was asked for could be read.
+    pub fn check_complete(&self) -> Result<(), MissingBytes> {
+        self.base.check_complete()?;
+        self.candidate.check_complete()
     }
 }
 

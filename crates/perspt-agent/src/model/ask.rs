@@ -9,8 +9,9 @@ use perspt_core::state::SessionState;
 use perspt_model::{Limits, ModelError, Prompt, Tag, estimate_tokens};
 use perspt_sandbox::Cancel;
 
-use super::{Actor, Halt};
 use crate::AgentError;
+use crate::actor::Actor;
+use crate::error::EffectError;
 use crate::parse::capture;
 use crate::prompt::Compiled;
 
@@ -18,16 +19,16 @@ use crate::prompt::Compiled;
 const ANSWER_CAP: usize = 8 * 1024 * 1024;
 
 impl Actor {
-    pub(super) async fn ask(
+    pub(crate) async fn ask(
         &self,
         state: &SessionState,
         prompt: BlobId,
         cancel: &Cancel,
-    ) -> Result<Ended, Halt> {
-        let compiled: Compiled = self.said("a prompt", prompt)?;
+    ) -> Result<Ended, EffectError> {
+        let compiled: Compiled = self.load_text("a prompt", prompt)?;
         let model = self.model.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let Some(model) = model else {
-            return Err(Halt::Broke(AgentError::Stuck(
+            return Err(EffectError::Failed(AgentError::Stuck(
                 "a request was started before its model was made".to_owned(),
             )));
         };
@@ -59,7 +60,7 @@ impl Actor {
                 latency_ms: millis(answer.latency),
                 model: answer.model,
             }),
-            Err(ModelError::Cancelled) => Err(Halt::Cancelled),
+            Err(ModelError::Cancelled) => Err(EffectError::Cancelled),
             Err(error) => Ok(failed(&error)),
         }
     }
@@ -73,8 +74,8 @@ fn failed(error: &ModelError) -> Ended {
         | ModelError::UnknownStop { .. }
         | ModelError::TooLarge { .. } => AskNext::Malformed,
         error if error.is_transient() => {
-            let told = error.retry_after().map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
-            AskNext::Again(told)
+            let wait = error.retry_after().map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
+            AskNext::Again(wait)
         }
         _ => AskNext::Unusable,
     };

@@ -13,14 +13,15 @@ use perspt_sandbox::slot::{WalkError, WalkNote};
 use toml_edit::DocumentMut;
 
 use crate::AgentError;
-use crate::actor::{Actor, Halt};
-use crate::files::TreeFiles;
+use crate::actor::Actor;
+use crate::error::EffectError;
+use crate::tree::TreeFiles;
 
 /// The most language roots a workspace may have.
 const ROOTS: usize = 50;
 
 impl Actor {
-    pub(crate) async fn snapshot(&self, state: &SessionState) -> Result<Ended, Halt> {
+    pub(crate) async fn snapshot(&self, state: &SessionState) -> Result<Ended, EffectError> {
         let (tree, notes) = match self.walk_workspace() {
             Ok(walked) => walked,
             Err(AgentError::Walk(
@@ -60,11 +61,11 @@ impl Actor {
         let files = tree.entries.len() as u64;
         let git_head = self.git_head();
         let notes = notes.iter().take(8).map(note_text).collect();
-        Ok(Ended::Snapshotted { tree: self.keep_tree(&tree)?, files, repo_mode, roots, git_head, notes })
+        Ok(Ended::Snapshotted { tree: self.store_tree(&tree)?, files, repo_mode, roots, git_head, notes })
     }
 
-    /// The language of a new project: by the user's word, else by what the task names outright. Where neither says, the
-    /// plan's files do.
+    /// The language of a new project: the one that the user gave, else those that the task names. Otherwise the plan's files
+    /// decide.
     fn wished_roots(&self, state: &SessionState) -> Vec<RootRef> {
         let Some(meta) = &state.meta else { return Vec::new() };
         let wished = |plugin: &&&'static dyn Plugin| match &meta.lang {
@@ -77,7 +78,7 @@ impl Actor {
             .collect()
     }
 
-    /// A cargo workspace above the folder would claim it: its lock file and members lie out of sight.
+    /// A cargo workspace further up owns this folder. Its lock file and members could not be seen from here.
     fn claimed_from_above(&self) -> Option<Ended> {
         let workspace = &self.parts.workspace;
         let manifest = |folder: &Path| -> Option<DocumentMut> {
@@ -97,7 +98,7 @@ impl Actor {
         ))
     }
 
-    /// The commit git stands at, read from its files: git itself is not run.
+    /// The commit that git has checked out, read from its files. git itself is not run.
     fn git_head(&self) -> Option<String> {
         let git = self.parts.workspace.join(".git");
         let head = std::fs::read_to_string(git.join("HEAD")).ok()?;
@@ -110,7 +111,7 @@ impl Actor {
     }
 }
 
-/// Whether a cargo workspace leaves a folder below it out by its own words.
+/// Whether a cargo workspace excludes a folder below it.
 fn excludes(manifest: &DocumentMut, root: &Path, folder: &Path) -> bool {
     let Some(excluded) = manifest["workspace"].get("exclude").and_then(|item| item.as_array()) else {
         return false;

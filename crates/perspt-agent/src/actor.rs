@@ -1,40 +1,31 @@
-//! Carrying effects out: one function a stage, in the stage's own folder. This file only says which.
-
-mod ask;
-mod assemble;
-mod bench;
-mod question;
-mod read;
-mod trees;
-mod trouble;
+//! Carrying effects out. This file only says which room carries which effect out.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use perspt_core::effect::{Effect, Expects};
+use perspt_core::effect::Effect;
 use perspt_core::event::{Decision, Ended, Event, SessionStarted, Trouble};
 use perspt_core::ids::EffectId;
 use perspt_core::state::{SessionState, Wanted};
 use perspt_lang::plugin::{Machine, Plugin};
 use perspt_model::Model;
 use perspt_policy::mask::Masks;
-use perspt_sandbox::slot::{BadTarget, Slot, SlotError, StatCache};
+use perspt_sandbox::slot::{Slot, StatCache};
 use perspt_sandbox::{Cancel, Runner};
 use perspt_store::{Blobs, Home, WorkspaceLease, publish};
+use tokio::sync::OnceCell;
 
 use crate::AgentError;
+use crate::apply::Layout;
 use crate::commit::bytes_kept;
-use crate::files::Lost;
+use crate::context::PromptRequest;
+use crate::error::EffectError;
+use crate::parse::ParseRequest;
 use crate::ports::{Act, Acted, BoxFuture, Console};
-use crate::verify::Exhibits;
-use question::Answers;
-use trouble::workspace_gone;
-
-pub(crate) use bench::{Bench, Floor, brief, shown};
-pub(crate) use read::bounded;
-pub(crate) use trees::LISTED;
-pub use trouble::{too_many_files, trouble};
+use crate::question::Answers;
+use crate::trouble::{trouble, workspace_gone};
+use crate::verify::{BranchStage, JudgementInputs, Measurement};
 
 /// Makes the model a session asks; called when the first request is wanted.
 pub type ModelMaker = Box<dyn Fn(&SessionStarted) -> Result<Arc<dyn Model>, Trouble> + Send + Sync>;
@@ -72,39 +63,11 @@ pub struct Parts {
 /// Carries effects out for one session.
 pub struct Actor {
     pub(crate) parts: Parts,
-    model: Mutex<Option<Arc<dyn Model>>>,
-    slot: tokio::sync::Mutex<Option<Slot>>,
-    stats: Mutex<Option<StatCache>>,
-    namespaces: tokio::sync::OnceCell<bool>,
-    answers: Answers,
-}
-
-/// Why an effect gave no outcome of its own.
-pub(crate) enum Halt {
-    /// It was cancelled.
-    Cancelled,
-    /// What it works on is no longer there: the user changed the tree.
-    BaseMoved,
-    /// Something failed that is nobody's answer.
-    Broke(AgentError),
-}
-
-impl From<Lost> for Halt {
-    fn from(Lost: Lost) -> Halt {
-        Halt::BaseMoved
-    }
-}
-
-impl<E: Into<AgentError>> From<E> for Halt {
-    fn from(error: E) -> Halt {
-        match error.into() {
-            // A path that is in another's way passed the answer's own bounds: the user put it there.
-            AgentError::Slot(
-                SlotError::BaseGone { .. } | SlotError::BadTarget { why: BadTarget::BelowFile, .. },
-            ) => Halt::BaseMoved,
-            other => Halt::Broke(other),
-        }
-    }
+    pub(crate) model: Mutex<Option<Arc<dyn Model>>>,
+    pub(crate) slot: OnceCell<tokio::sync::Mutex<Slot>>,
+    pub(crate) stats: Mutex<Option<StatCache>>,
+    pub(crate) namespaces: OnceCell<bool>,
+    pub(crate) answers: Answers,
 }
 
 impl Actor {
@@ -113,9 +76,9 @@ impl Actor {
         Actor {
             parts,
             model: Mutex::default(),
-            slot: tokio::sync::Mutex::default(),
+            slot: OnceCell::new(),
             stats: Mutex::default(),
-            namespaces: tokio::sync::OnceCell::new(),
+            namespaces: OnceCell::new(),
             answers: Answers::default(),
         }
     }
@@ -126,62 +89,60 @@ impl Actor {
         wanted: &Wanted,
         state: &SessionState,
         cancel: &Cancel,
-    ) -> Result<Acted, Halt> {
+    ) -> Result<Acted, EffectError> {
         let node = wanted.key.node.as_ref();
         match &wanted.effect {
             Effect::Snapshot => self.snapshot(state).await.map(Acted::from),
             Effect::Probe => self.probe(state, cancel).await.map(Acted::from),
             Effect::Fetch { tree } => self.fetch(state, *tree, cancel).await.map(Acted::from),
             Effect::LayOut { base, changes, commands } => {
-                self.lay_out(state, node, *base, (*changes, commands), cancel).await.map(Acted::from)
+                let layout = Layout { node, base: *base, changes: *changes, commands };
+                self.lay_out(state, layout, cancel).await.map(Acted::from)
             }
             Effect::Measure { branch, stage, run } => {
-                self.measure(state, node, branch, (stage, *run), cancel).await.map(Acted::from)
+                let wanted = Measurement { node, branch, stage, run: *run };
+                self.measure(state, &wanted, cancel).await.map(Acted::from)
             }
             Effect::RunOldTests { branch, stage } => {
-                self.run_old_tests(state, branch, stage, cancel).await.map(Acted::from)
+                self.run_old_tests(state, BranchStage { branch, stage }, cancel).await.map(Acted::from)
             }
             Effect::RunNewTests { branch, stage } => {
-                let node = node.and_then(|id| state.nodes.get(id));
-                self.run_new_tests(state, node, branch, stage, cancel).await.map(Acted::from)
+                self.run_new_tests(state, node, BranchStage { branch, stage }, cancel).await.map(Acted::from)
             }
             Effect::Judge { branch, readings, before, old_tests, required, .. } => {
-                let exhibits = Exhibits { branch, readings, before, old_tests, required };
-                self.judge(state, node, &exhibits).map(Acted::from)
+                let inputs = JudgementInputs { branch, readings, before, old_tests, required };
+                self.judge(state, node, &inputs).map(Acted::from)
             }
             Effect::Calibrate { branch, stage, reading } => {
-                self.calibrate(state, branch, stage, *reading, cancel).await.map(Acted::from)
+                let stage = BranchStage { branch, stage };
+                self.calibrate(state, stage, *reading, cancel).await.map(Acted::from)
             }
             Effect::Assemble { intent, attempt, branch, evidence } => {
-                self.assemble(state, node, *intent, *attempt, branch, evidence).map(Acted::from)
+                let request = PromptRequest { node, intent: *intent, attempt: *attempt, branch, evidence };
+                self.assemble(state, &request).map(Acted::from)
             }
             Effect::Ask { prompt, .. } => self.ask(state, *prompt, cancel).await.map(Acted::from),
-            Effect::Parse { answer, expects } => match expects {
-                Expects::Plan => self.parse_plan(id, state, *answer, None),
-                Expects::PlanOrFallback => {
-                    let task = state.meta.as_ref().map(|meta| meta.task.as_str());
-                    self.parse_plan(id, state, *answer, task)
-                }
-                Expects::Bundle(branch) => self.parse_bundle(state, node, *answer, branch).map(Acted::from),
-            },
+            Effect::Parse { answer, expects } => {
+                self.parse(state, &ParseRequest { effect: id, node, answer: *answer, expects })
+            }
             Effect::Question { question } => {
                 self.question(id, state, node, question, cancel).await.map(Acted::from)
             }
             Effect::Publish { branch, readings, before, old_tests, required } => {
-                let exhibits = Exhibits { branch, readings, before, old_tests, required };
-                self.publish(id, state, node, &exhibits)
+                let inputs = JudgementInputs { branch, readings, before, old_tests, required };
+                self.publish(id, state, node, &inputs)
             }
         }
     }
 
-    fn outcome_of(&self, halt: Halt, state: &SessionState) -> Ended {
+    fn outcome_of(&self, halt: EffectError, state: &SessionState) -> Ended {
         match halt {
-            Halt::Cancelled => Ended::Cancelled,
-            Halt::BaseMoved => match self.moved_head(state) {
+            EffectError::Cancelled => Ended::Cancelled,
+            EffectError::BaseMoved => match self.moved_head(state) {
                 Ok(outcome) => outcome,
                 Err(error) => self.broke(&error),
             },
-            Halt::Broke(error) => self.broke(&error),
+            EffectError::Failed(error) => self.broke(&error),
         }
     }
 

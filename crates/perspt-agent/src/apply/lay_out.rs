@@ -1,8 +1,6 @@
-//! Laying a candidate out and settling its lock files, before it gets its name.
+//! Laying out a candidate: its commands are run and its lock files updated before its tree gets an id.
 
-use std::time::Duration;
-
-use perspt_core::effect::{Branch, TreeRef};
+use perspt_core::effect::TreeRef;
 use perspt_core::event::{DiffNote, Ended};
 use perspt_core::ids::{BlobId, NodeId};
 use perspt_core::path::RelPath;
@@ -10,65 +8,87 @@ use perspt_core::state::SessionState;
 use perspt_core::tree::{Change, Entry, EntryKind, Tree};
 use perspt_sandbox::Cancel;
 
-use super::masked_lines;
-use crate::actor::{Actor, Bench, Halt, LISTED};
-use crate::apply::merge::merge;
-use crate::files::TreeFiles;
+use super::commands::NodeRun;
+use super::merge::merge;
+use crate::actor::Actor;
+use crate::error::EffectError;
+use crate::slot::{SlotGuard, stage_timeout};
+use crate::tree::{LISTED, TreeFiles};
+use crate::verify::masked_lines;
+
+/// A branch to be laid out.
+pub(crate) struct Layout<'a> {
+    pub node: Option<&'a NodeId>,
+    pub base: TreeRef,
+    pub changes: BlobId,
+    pub commands: &'a [String],
+}
 
 impl Actor {
     pub(crate) async fn lay_out(
         &self,
         state: &SessionState,
-        node: Option<&NodeId>,
-        base: TreeRef,
-        (changes, commands): (BlobId, &[String]),
+        Layout { node, base, changes, commands }: Layout<'_>,
         cancel: &Cancel,
-    ) -> Result<Ended, Halt> {
-        let base_tree = self.tree_of(base)?;
-        let changes: Vec<Change> = self.kept("a branch's changes", changes)?;
+    ) -> Result<Ended, EffectError> {
+        let base_tree = self.load_tree(base)?;
+        let changes: Vec<Change> = self.load_blob("a branch's changes", changes)?;
         let changes = match self.rebased(changes, &base_tree)? {
             Ok(changes) => changes,
             Err(files) => return Ok(Ended::Overtaken { files }),
         };
         let mut tree = base_tree.with(&changes);
-        let mut bench = self.bench().await?;
-        let node = node.and_then(|id| state.nodes.get(id));
-        if let Some(node) = node {
-            let faults = self.run_commands(state, node, commands, &mut bench, &mut tree, cancel).await?;
+        let mut slot = self.take_slot().await?;
+        if let Some(node) = node.and_then(|id| state.nodes.get(id)) {
+            let run = NodeRun { state, node, cancel };
+            let faults = self.run_commands(run, &mut slot, commands, &mut tree).await?;
             if !faults.is_empty() {
-                let runs = std::mem::take(&mut bench.runs);
                 let violations = masked_lines(&self.parts.masks, &faults);
-                return Ok(Ended::LayoutRefused { violations, runs });
+                return Ok(Ended::LayoutRefused { violations, runs: slot.take_runs() });
             }
-            self.fetch_new(state, node, &mut bench, (&base_tree, &tree), cancel).await?;
-        }
-        bench.lay(&tree, &self.sources())?;
-        let files = TreeFiles::new(tree.clone(), self.sources());
-        for root in node.iter().flat_map(|node| &node.roots) {
-            let root = self.root(&root.dir, &root.plugin, &files);
-            let step = self.plugin(&root.plugin).and_then(|plugin| plugin.prepare(&root, &files));
-            let Some(step) = step else { continue };
-            let timeout = Duration::from_millis(state.settings().stage_timeout_ms);
-            // A lock file that cannot be settled shows as the build stage's own error.
-            bench.run("prepare", &step, timeout, cancel).await?;
-            self.take_lockfiles(&mut bench, &base_tree, &mut tree)?;
+            self.fetch_new(run, &mut slot, &base_tree, &tree).await?;
+            self.settle_lockfiles(run, &mut slot, &base_tree, &mut tree).await?;
+        } else {
+            slot.lay_out(&TreeFiles::new(tree.clone(), self.sources()))?;
         }
         let changes = base_tree.changes_to(&tree);
-        let branch = Branch { base, changes: Some(self.keep(&changes)?), tree: tree.id() };
-        let diff = diff_note(&changes);
-        let runs = std::mem::take(&mut bench.runs);
         Ok(Ended::LaidOut {
-            tree: branch.tree,
-            changes: branch.changes.unwrap_or(BlobId::of(b"")),
-            diff,
-            runs,
+            tree: tree.id(),
+            changes: self.store_blob(&changes)?,
+            diff: diff_note(&changes),
+            runs: slot.take_runs(),
         })
     }
 
+    /// Lets the tools of the node's roots bring their lock files up to date.
+    async fn settle_lockfiles(
+        &self,
+        NodeRun { state, node, cancel }: NodeRun<'_>,
+        slot: &mut SlotGuard<'_>,
+        base: &Tree,
+        tree: &mut Tree,
+    ) -> Result<(), EffectError> {
+        let files = TreeFiles::new(tree.clone(), self.sources());
+        slot.lay_out(&files)?;
+        for root in &node.roots {
+            let root = self.root(&root.dir, &root.plugin, &files);
+            let step = self.plugin(&root.plugin).and_then(|plugin| plugin.prepare(&root, &files));
+            let Some(step) = step else { continue };
+            // A lock file that cannot be brought up to date shows as the build stage's own error.
+            slot.run("prepare", &step, stage_timeout(state), cancel).await?;
+            self.take_lockfiles(slot, base, tree)?;
+        }
+        Ok(())
+    }
+
     /// Changes that were made over an older tree, for this one; or the files that are no longer what the changes were
-    /// made from. Changes of one text that lie apart are put together. A lock file stays as the tree has it: it is settled
-    /// again.
-    fn rebased(&self, changes: Vec<Change>, base: &Tree) -> Result<Result<Vec<Change>, Vec<RelPath>>, Halt> {
+    /// made from. Changes of one text that lie apart are merged. A lock file stays as the tree has it: it is brought up to
+    /// date later.
+    fn rebased(
+        &self,
+        changes: Vec<Change>,
+        base: &Tree,
+    ) -> Result<Result<Vec<Change>, Vec<RelPath>>, EffectError> {
         let is_lock = |path: &RelPath| self.parts.plugins.iter().any(|plugin| plugin.is_lockfile(path));
         let moved = |change: &Change| {
             let now = base.entries.get(&change.path).map(Entry::identity);
@@ -88,8 +108,8 @@ impl Actor {
         Ok(if overtaken.is_empty() { Ok(same) } else { Err(overtaken) })
     }
 
-    /// A change put together with what somebody else did to the same file; `None` where that cannot be done.
-    fn merged(&self, change: &Change, base: &Tree) -> Result<Option<Change>, Halt> {
+    /// A change merged with what the user or another node did to the same file; `None` where the two conflict.
+    fn merged(&self, change: &Change, base: &Tree) -> Result<Option<Change>, EffectError> {
         let (Some(before), Some(after), Some(now)) =
             (change.before, change.after, base.entries.get(&change.path).copied())
         else {
@@ -106,30 +126,35 @@ impl Actor {
             return Ok(None);
         };
         let Some(merged) = merge(&old, &ours, &theirs) else { return Ok(None) };
-        self.keep_before(&sources, &change.path, &now)?;
+        self.store_original(&sources, &change.path, &now)?;
         let id = self.parts.blobs.put(merged.as_bytes())?;
         let entry = Entry { kind: now.kind, hash: id.0, size: merged.len() as u64 };
         Ok(Some(Change { path: change.path.clone(), before: Some(now), after: Some(entry) }))
     }
 
-    /// Lock files the tree already has and the tool rewrote belong to the candidate; others stay behind.
-    fn take_lockfiles(&self, bench: &mut Bench<'_>, base: &Tree, tree: &mut Tree) -> Result<(), Halt> {
-        let drift = bench.recheck()?;
+    /// Takes lock files that the tool rewrote into the candidate, where the tree had them before.
+    fn take_lockfiles(
+        &self,
+        slot: &mut SlotGuard<'_>,
+        base: &Tree,
+        tree: &mut Tree,
+    ) -> Result<(), EffectError> {
+        let drift = slot.recheck()?;
         for path in drift.changed {
             let is_lock = self.parts.plugins.iter().any(|plugin| plugin.is_lockfile(&path));
-            let Some(bytes) = bench.read_in_tree(&path).filter(|_| is_lock) else { continue };
+            let Some(bytes) = slot.read_in_tree(&path).filter(|_| is_lock) else { continue };
             if let Some(before) = base.entries.get(&path) {
-                self.keep_before(&self.sources(), &path, before)?;
+                self.store_original(&self.sources(), &path, before)?;
             }
             let id = self.parts.blobs.put(&bytes)?;
             tree.entries.insert(path, Entry { kind: EntryKind::File, hash: id.0, size: bytes.len() as u64 });
         }
-        bench.lay(tree, &self.sources())?;
+        slot.lay_out(&TreeFiles::new(tree.clone(), self.sources()))?;
         Ok(())
     }
 }
 
-/// What a branch changes, for people. A deleted file whose content came up elsewhere was moved.
+/// What a branch changes, for people. A deleted file whose content is in a new one was moved.
 pub(crate) fn diff_note(changes: &[Change]) -> DiffNote {
     let mut note = DiffNote::default();
     let mut created: Vec<&Change> = changes.iter().filter(|change| change.before.is_none()).collect();

@@ -1,4 +1,4 @@
-//! Errors as people read them.
+//! Errors as people read them: what happened, why, what to do.
 
 use std::error::Error;
 use std::io;
@@ -11,12 +11,12 @@ use rustix::io::Errno;
 
 use crate::AgentError;
 
-/// An error for people: what, why, what to do.
+/// The error for people.
 pub fn trouble(error: &AgentError) -> Trouble {
     if let Some(reason) = too_many_files(error) {
         return Trouble {
             what: "the limit of open files is too low".to_owned(),
-            why: told_with(error, reason),
+            why: with_reason(error, reason),
             todo: "raise it (`ulimit -n`), then try again".to_owned(),
         };
     }
@@ -69,22 +69,21 @@ pub fn trouble(error: &AgentError) -> Trouble {
     Trouble { what: what.to_owned(), why, todo: todo.to_owned() }
 }
 
-/// The system's refusal to open one more file, where that is what lies below an error. Then the advice that goes with
-/// whatever met it leads astray.
+/// The operating system's error where too many files are open. The usual advice for the failed action does not help then.
 pub fn too_many_files<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e io::Error> {
     let mut chain = std::iter::successors(Some(error), |error| (*error).source());
     let reason = chain.find_map(|error| error.downcast_ref::<io::Error>())?;
     (reason.raw_os_error() == Some(Errno::MFILE.raw_os_error())).then_some(reason)
 }
 
-/// An error with the system's reason, which not every one has in its own words.
-fn told_with(error: &AgentError, reason: &io::Error) -> String {
-    let (told, reason) = (error.to_string(), reason.to_string());
-    if told.contains(&reason) { told } else { format!("{told}: {reason}") }
+/// The error's message, with the system's reason where it does not contain it.
+fn with_reason(error: &AgentError, reason: &io::Error) -> String {
+    let (message, reason) = (error.to_string(), reason.to_string());
+    if message.contains(&reason) { message } else { format!("{message}: {reason}") }
 }
 
-/// What is to be told where the workspace is not where it was.
-pub(super) fn workspace_gone(workspace: &Path) -> Option<Trouble> {
+/// The message for a workspace that is gone.
+pub(crate) fn workspace_gone(workspace: &Path) -> Option<Trouble> {
     let gone = match workspace.metadata() {
         Ok(metadata) => !metadata.is_dir(),
         Err(error) => matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory),

@@ -1,0 +1,145 @@
+//! Applying a bundle to a branch, with the checks that need more than one file.
+
+use std::collections::BTreeSet;
+
+use perspt_core::bundle::{Artifact, Bundle};
+use perspt_core::effect::{Branch, TreeRef};
+use perspt_core::path::RelPath;
+use perspt_core::state::{Node, SessionState};
+use perspt_core::tree::Change;
+use perspt_lang::plugin::{Files, Plugin};
+use perspt_policy::bounds::Bounds;
+
+use super::{Applied, WriteScope, apply, removed_secrets};
+use crate::actor::Actor;
+use crate::error::EffectError;
+use crate::tree::{ComparedFiles, IGNORE_FILE, TreeFiles, ignore_files};
+
+impl Actor {
+    /// Applies a bundle in memory. The paths are those that widen the node's scope.
+    pub(crate) fn apply_bundle(
+        &self,
+        state: &SessionState,
+        node: &Node,
+        bundle: &Bundle,
+        files: &ComparedFiles,
+    ) -> Result<(Applied, Vec<RelPath>), Vec<String>> {
+        let ComparedFiles { base, candidate: files } = files;
+        let task = state.meta.as_ref().map_or("", |meta| meta.task.as_str());
+        let ignores = ignore_files(files);
+        let bounds = Bounds::new(files.tree(), &ignores, task);
+        let plugins: Vec<&dyn Plugin> = node
+            .roots
+            .iter()
+            .filter_map(|root| self.plugin(&root.plugin))
+            .map(|plugin| plugin as &dyn Plugin)
+            .collect();
+        let scope = WriteScope::new(state, node, files.tree(), plugins).declaring(&bundle.changes_tests);
+        let applied = apply(bundle, files, &bounds, &scope)?;
+        let mut faults = hidden(&applied, files, &bounds);
+        faults.extend(self.undone(state, bundle, &applied));
+        faults.extend(removed_secrets(bundle, &applied, files, base, &self.parts.masks));
+        if faults.is_empty() { Ok((applied, scope.widened())) } else { Err(faults) }
+    }
+
+    /// A line for each file in which the answer would undo what the user did during the session.
+    fn undone(&self, state: &SessionState, bundle: &Bundle, applied: &Applied) -> Vec<String> {
+        let text = |tree: TreeRef, path: &RelPath| -> Option<String> {
+            let tree = self.load_tree(tree).ok()?;
+            let known = tree.entries.contains_key(path);
+            let files = TreeFiles::new(tree, self.sources());
+            if known { files.text(path) } else { Some(String::new()) }
+        };
+        let is_written_whole = |path: &RelPath| {
+            let writes =
+                |one: &Artifact| matches!(one, Artifact::Write { path: own, .. } if own == path.as_str());
+            bundle.artifacts.iter().any(writes)
+        };
+        let undone = applied.files.iter().filter_map(|(path, now)| {
+            let head = state.head?;
+            let (before, theirs) = (text(*state.edited.get(path)?, path), text(head, path)?);
+            // A file that the user removed may be written again: the plan has it.
+            if !self.load_tree(head).ok()?.entries.contains_key(path) {
+                return None;
+            }
+            // The text of a removed file may have been moved to another one.
+            let is_gone = now.is_none();
+            let now = match now {
+                Some((_, text)) => text.clone(),
+                None => applied.files.values().flatten().map(|(_, text)| text.as_str()).collect(),
+            };
+            let what = match before {
+                Some(before) => undone_lines(&before, &theirs, &now)?,
+                // An edit that applied was made with the user's text in view.
+                None if is_gone || is_written_whole(path) => undone_lines("", &theirs, &now)?,
+                None => return None,
+            };
+            Some(format!(
+                "`{path}`: while you worked the user {what}: leave what is theirs as it is, or change the file by `edit`"
+            ))
+        });
+        undone.collect()
+    }
+
+    /// The branch's changes with the applied ones on top, against the same base. Contents before and
+    /// after are stored, so that the change can be laid out, published and taken back.
+    pub(crate) fn changes_with(&self, branch: &Branch, applied: Applied) -> Result<Vec<Change>, EffectError> {
+        let base = self.load_tree(branch.base)?;
+        let mut tree = self.branch_tree(branch)?;
+        let sources = self.sources();
+        for (path, now) in applied.files {
+            match now {
+                Some((kind, text)) => {
+                    self.parts.blobs.put(text.as_bytes())?;
+                    tree.entries.insert(path, Applied::entry(kind, &text));
+                }
+                None => {
+                    tree.entries.remove(&path);
+                }
+            }
+        }
+        let changes = base.changes_to(&tree);
+        for (path, entry) in changes.iter().filter_map(|change| Some((&change.path, change.before?))) {
+            self.store_original(&sources, path, &entry)?;
+        }
+        Ok(changes)
+    }
+}
+
+/// The first change of the user that a newer text undoes: a line they wrote is missing, or one they removed is back.
+fn undone_lines(before: &str, theirs: &str, now: &str) -> Option<String> {
+    let lines = |text: &str| -> BTreeSet<String> {
+        let lines = text.lines().map(str::trim).filter(|line| line.contains(char::is_alphanumeric));
+        lines.map(str::to_owned).collect()
+    };
+    let (before, theirs, now) = (lines(before), lines(theirs), lines(now));
+    let written = theirs.difference(&before).find(|line| !now.contains(*line));
+    let removed = || before.difference(&theirs).find(|line| now.contains(*line));
+    let wrote = written.map(|line| format!("wrote `{line}` there, and it would be lost"));
+    wrote.or_else(|| removed().map(|line| format!("took `{line}` out there, and it would be back")))
+}
+
+/// Files that an answer's own ignore rules would hide: they could be neither verified nor committed.
+fn hidden(applied: &Applied, files: &TreeFiles, before: &Bounds<'_>) -> Vec<String> {
+    if !applied.files.keys().any(|path| path.name() == IGNORE_FILE) {
+        return Vec::new();
+    }
+    let mut tree = files.tree().clone();
+    let mut rules = ignore_files(files);
+    for (path, now) in &applied.files {
+        match now {
+            Some((kind, text)) => tree.entries.insert(path.clone(), Applied::entry(*kind, text)),
+            None => tree.entries.remove(path),
+        };
+        if let (IGNORE_FILE, Some(folder)) = (path.name(), path.parent()) {
+            rules.retain(|(other, _)| *other != folder);
+            rules.extend(now.iter().map(|(_, text)| (folder.clone(), text.clone())));
+        }
+    }
+    let after = Bounds::new(&tree, &rules, "");
+    let newly = |path: &&RelPath| after.is_ignored(path) && !before.is_ignored(path);
+    let message = |path: &RelPath| {
+        format!("`{path}` would be ignored by the `{IGNORE_FILE}` of this answer; leave it out of the rules")
+    };
+    tree.entries.keys().filter(newly).map(message).collect()
+}

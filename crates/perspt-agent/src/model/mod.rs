@@ -1,0 +1,3 @@
+//! Asking the model: one request, and its answer or why there is none.
+
+mod ask;

@@ -1,0 +1,125 @@
+//! Filling a template's holes. A prompt has a head, byte-equal for every call of its intent, and a body that begins with the tag
+//! line, so that a provider's cache can serve the head.
+
+use perspt_core::effect::Intent;
+use perspt_core::hash::Sha;
+use perspt_core::ids::{BlobId, NodeId};
+use serde::{Deserialize, Serialize};
+
+use super::Evidence;
+
+/// Rises when the compiler or a template changes in a way that changes prompts.
+const COMPILER: &str = "2";
+
+/// Where a prompt came from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Provenance {
+    /// The template's name.
+    pub template: String,
+    /// The compiler's version.
+    pub compiler: String,
+    /// Hashes of the evidence used, by hole.
+    pub evidence: Vec<(String, Sha)>,
+    /// The context package.
+    pub context: Sha,
+    /// Readings and rejected answers it speaks of.
+    pub cites: Vec<BlobId>,
+    /// The prompt's bytes.
+    pub bytes: u64,
+}
+
+/// A compiled prompt, as it is stored and sent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Compiled {
+    /// Why the model is asked.
+    pub intent: Intent,
+    /// The node, where there is one.
+    pub node: Option<NodeId>,
+    /// The tag line's number.
+    pub attempt: u32,
+    /// The stable part.
+    pub head: String,
+    /// The changing part; its first line is the tag.
+    pub body: String,
+    /// Where it came from.
+    pub provenance: Provenance,
+}
+
+struct Template {
+    name: &'static str,
+    head: &'static str,
+    body: &'static str,
+}
+
+fn template(intent: Intent) -> Template {
+    const ARCHITECT: &str = include_str!("templates/architect.head.md");
+    const ACTUATOR: &str = include_str!("templates/actuator.head.md");
+    let (head, body) = match intent {
+        Intent::ArchitectExisting => (ARCHITECT, include_str!("templates/architect.existing.md")),
+        Intent::ArchitectGreenfield => (ARCHITECT, include_str!("templates/architect.greenfield.md")),
+        Intent::Generate => (ACTUATOR, include_str!("templates/actuator.generate.md")),
+        Intent::Correction => (ACTUATOR, include_str!("templates/correction.md")),
+        Intent::Retarget => (ACTUATOR, include_str!("templates/retarget.md")),
+        Intent::Malformed => (ACTUATOR, include_str!("templates/malformed.md")),
+    };
+    Template { name: intent.slug(), head, body }
+}
+
+/// The tag line.
+pub fn tag(intent: Intent, node: Option<&NodeId>, attempt: u32) -> String {
+    format!("[perspt intent={} node={} attempt={attempt}]", intent.slug(), node.map_or("-", NodeId::as_str))
+}
+
+/// Compiles a prompt. `cites` are the blobs that the evidence was read from.
+pub fn compile(intent: Intent, attempt: u32, evidence: &Evidence<'_>, cites: &[BlobId]) -> Compiled {
+    let node = evidence.node.map(|node| &node.id);
+    let template = template(intent);
+    let mut holes = evidence.holes();
+    holes.push(("tag", tag(intent, node, attempt)));
+    let body = fill(template.body, &holes);
+    let used = holes
+        .iter()
+        .filter(|(name, _)| template.body.contains(&format!("{{{{{name}}}}}")))
+        .map(|(name, text)| ((*name).to_owned(), Sha::of(text.as_bytes())))
+        .collect();
+    let bytes = (template.head.len() + body.len()) as u64;
+    Compiled {
+        intent,
+        node: node.cloned(),
+        attempt,
+        head: template.head.to_owned(),
+        body,
+        provenance: Provenance {
+            template: template.name.to_owned(),
+            compiler: COMPILER.to_owned(),
+            evidence: used,
+            context: evidence.package.hash,
+            cites: cites.to_vec(),
+            bytes,
+        },
+    }
+}
+
+/// Fills the holes in one pass, so that text put into one hole is never searched for another. A hole
+/// nobody fills is empty; runs of blank lines that empty holes leave are closed.
+fn fill(template: &str, holes: &[(&'static str, String)]) -> String {
+    let mut out = String::with_capacity(template.len());
+    let mut rest = template;
+    while let Some(at) = rest.find("{{") {
+        out.push_str(&rest[..at]);
+        let after = &rest[at + 2..];
+        let Some(end) = after.find("}}") else {
+            out.push_str(&rest[at..]);
+            return out;
+        };
+        let name = &after[..end];
+        let text = holes.iter().find(|(hole, _)| *hole == name).map_or("", |(_, text)| text.as_str());
+        out.push_str(text);
+        rest = &after[end + 2..];
+        if text.is_empty() {
+            rest = rest.strip_prefix('\n').unwrap_or(rest);
+        }
+    }
+    out.push_str(rest);
+    out
+}
