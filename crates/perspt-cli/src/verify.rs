@@ -85,6 +85,7 @@ fn cite(event: &Event, cited: &mut BTreeSet<BlobId>) {
         }
         _ => return,
     };
+    cited.extend(outcome.runs().iter().filter_map(|run| run.output));
     match outcome {
         Ended::Snapshotted { tree, .. } | Ended::BaseMoved { head: tree, .. } => {
             cited.insert(tree.manifest);

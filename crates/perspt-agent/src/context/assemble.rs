@@ -5,6 +5,7 @@ use perspt_core::event::Ended;
 use perspt_core::ids::{BlobId, NodeId};
 use perspt_core::judge::Judgement;
 use perspt_core::path::RelPath;
+use perspt_core::reading::PluginName;
 use perspt_core::state::{Node, SessionState};
 use perspt_lang::plugin::{Files, Plugin};
 use perspt_model::estimate_tokens;
@@ -60,8 +61,7 @@ impl Actor {
             evidence,
         );
         let tokens = estimate_tokens(&compiled.head).saturating_add(estimate_tokens(&compiled.body));
-        let bytes = compiled.provenance.bytes;
-        let template = compiled.provenance.template.clone();
+        let provenance = Box::new(compiled.provenance.clone());
         let prompt = self.store_text(&compiled)?;
         let Package { files, degraded, hash, .. } = package;
         Ok(Ended::Assembled {
@@ -69,9 +69,8 @@ impl Actor {
             context: hash,
             files: files.into_iter().map(|file| file.path).collect(),
             degraded,
-            bytes,
             tokens,
-            template,
+            provenance,
         })
     }
 
@@ -92,6 +91,7 @@ impl Actor {
             baseline: state.baseline.readings.values().filter_map(|runs| runs.first()).collect(),
             layout: plugins.iter().map(|plugin| plugin.layout_hint()).collect(),
             fragments: plugins.iter().map(|plugin| plugin.correction_fragment()).collect(),
+            plugins: plugins.iter().map(|plugin| PluginName(plugin.name().to_owned())).collect(),
         }
     }
 
@@ -149,6 +149,7 @@ impl Actor {
         let Some(failure) = &node.failure else { return Ok(None) };
         let settings = state.settings();
         let mut retry = RetryEvidence {
+            class: Some(failure.class),
             reason: self.parts.masks.masked(&failure.reason),
             violations: masked_lines(&self.parts.masks, &failure.lines),
             answers_left: settings.answers.saturating_sub(node.answers_used()),

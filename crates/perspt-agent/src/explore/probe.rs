@@ -46,7 +46,11 @@ impl Actor {
         let stages = roots.iter().map(|root| self.root_stages(root, &probed, &files)).collect();
         let confinement = self.parts.runner.what_can_be_had().await.map_err(AgentError::from)?;
         let detail = self.store_blob(&probed)?;
-        Ok(Ended::Probed { roots: stages, tools: lines, confinement: confinement_text(&confinement), detail })
+        let mut runs = slot.take_runs();
+        // They ran side by side.
+        runs.sort_by(|one, other| (&one.step, &one.command).cmp(&(&other.step, &other.command)));
+        let confinement = confinement_text(&confinement);
+        Ok(Ended::Probed { roots: stages, tools: lines, confinement, detail, runs })
     }
 
     /// A tool of the plugin that worked when the session began and now fails or has another version. The candidate is then

@@ -2,6 +2,7 @@
 //! line, so that a provider's cache can serve the head.
 
 use perspt_core::effect::Intent;
+use perspt_core::event::Provenance;
 use perspt_core::hash::Sha;
 use perspt_core::ids::{BlobId, NodeId};
 use serde::{Deserialize, Serialize};
@@ -10,23 +11,6 @@ use super::Evidence;
 
 /// Rises when the compiler or a template changes in a way that changes prompts.
 const COMPILER: &str = "2";
-
-/// Where a prompt came from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Provenance {
-    /// The template's name.
-    pub template: String,
-    /// The compiler's version.
-    pub compiler: String,
-    /// Hashes of the evidence used, by hole.
-    pub evidence: Vec<(String, Sha)>,
-    /// The context package.
-    pub context: Sha,
-    /// Readings and rejected answers it speaks of.
-    pub cites: Vec<BlobId>,
-    /// The prompt's bytes.
-    pub bytes: u64,
-}
 
 /// A compiled prompt, as it is stored and sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,8 +77,9 @@ pub fn compile(intent: Intent, attempt: u32, evidence: &Evidence<'_>, cites: &[B
             template: template.name.to_owned(),
             compiler: COMPILER.to_owned(),
             evidence: used,
-            context: evidence.package.hash,
             cites: cites.to_vec(),
+            plugins: evidence.project.plugins.clone(),
+            retry: evidence.retry.as_ref().and_then(|retry| retry.class),
             bytes,
         },
     }

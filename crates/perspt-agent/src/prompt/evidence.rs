@@ -1,10 +1,10 @@
 //! The typed evidence that a prompt is compiled from, and the text of each piece.
 
 use perspt_core::energy::ReadingSummary;
-use perspt_core::event::RootRef;
+use perspt_core::event::{RetryClass, RootRef};
 use perspt_core::path::RelPath;
 use perspt_core::plan::PlanNode;
-use perspt_core::reading::Status;
+use perspt_core::reading::{PluginName, Status};
 use perspt_core::residual::{Component, Residual};
 
 use super::fence;
@@ -20,11 +20,15 @@ pub struct ProjectEvidence<'a> {
     pub layout: Vec<&'static str>,
     /// What usually goes wrong in them.
     pub fragments: Vec<&'static str>,
+    /// The languages whose words these are.
+    pub plugins: Vec<PluginName>,
 }
 
 /// Why the last answer was not good enough.
 #[derive(Default)]
 pub struct RetryEvidence {
+    /// The kind of failure, of a node's answer.
+    pub class: Option<RetryClass>,
     /// The reason in one line.
     pub reason: String,
     /// All faults.

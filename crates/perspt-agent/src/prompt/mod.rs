@@ -5,6 +5,6 @@ mod compile;
 mod evidence;
 mod fence;
 
-pub use compile::{Compiled, Provenance, compile, tag};
+pub use compile::{Compiled, compile, tag};
 pub use evidence::{Evidence, ProjectEvidence, RetryEvidence};
 pub use fence::fence;

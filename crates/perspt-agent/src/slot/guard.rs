@@ -13,7 +13,7 @@ use perspt_core::tree::{EntryKind, Tree};
 use perspt_lang::plugin::{Files, Plugin};
 use perspt_sandbox::slot::{Drift, Slot, SlotError, StatCache, WalkLimits, walk};
 
-use super::RunConfig;
+use super::{Outputs, RunConfig};
 use crate::AgentError;
 use crate::actor::Actor;
 use crate::error::EffectError;
@@ -54,6 +54,7 @@ impl Actor {
             env: &parts.env,
             workspace: &parts.workspace,
             secret_places: &parts.secret_places,
+            outputs: Some(Outputs { blobs: &parts.blobs, masks: &parts.masks }),
         };
         Ok(SlotGuard { config, slot: Box::new(slot), seen_as, runs: Mutex::default() })
     }

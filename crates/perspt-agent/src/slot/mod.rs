@@ -3,9 +3,11 @@
 
 mod confine;
 mod guard;
+mod outputs;
 mod run;
 mod space;
 
 pub(crate) use guard::{FileNow, SlotGuard};
+pub use outputs::Outputs;
 pub use run::RunConfig;
 pub(crate) use run::{confinement_text, one_line, probe_timeout, stage_timeout};

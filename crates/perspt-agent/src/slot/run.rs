@@ -11,7 +11,7 @@ use perspt_core::state::SessionState;
 use perspt_sandbox::slot::SlotError;
 use perspt_sandbox::{Bind, Cancel, CommandSpec, Confinement, End, Level, Ran, Runner};
 
-use super::{SlotGuard, space};
+use super::{Outputs, SlotGuard, space};
 use crate::AgentError;
 use crate::error::EffectError;
 
@@ -29,6 +29,8 @@ pub struct RunConfig<'a> {
     pub workspace: &'a Path,
     /// Places that are hidden from commands that do not fetch.
     pub secret_places: &'a [PathBuf],
+    /// Where outputs are kept, if they are.
+    pub outputs: Option<Outputs<'a>>,
 }
 
 /// A step, and where it is run.
@@ -93,6 +95,8 @@ impl SlotGuard<'_> {
             end: end.shown(),
             confinement: confinement_text(&ran.confinement),
             ms: u64::try_from(ran.duration.as_millis()).unwrap_or(u64::MAX),
+            slot: slot_name(self.slot.dir()),
+            output: self.config.outputs.and_then(|outputs| outputs.keep(&ran)),
         });
         let output = self.output(step, tree, end, ran);
         if !output.end.is_success() {
@@ -160,6 +164,11 @@ pub(crate) fn stage_timeout(state: &SessionState) -> Duration {
 /// How long one step of a probe may take.
 pub(crate) fn probe_timeout(state: &SessionState) -> Duration {
     Duration::from_millis(state.settings().probe_timeout_ms)
+}
+
+/// The slot's name: the last part of its folder.
+fn slot_name(dir: &Path) -> String {
+    dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
 fn shortened(text: &str) -> String {

@@ -51,6 +51,7 @@ pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {
     let timeout = Duration::from_millis(settings.probe_timeout_ms);
     let machine = wire::machine(&folder);
     let run_config = RunConfig {
+        outputs: None,
         runner: &runner,
         env: &wire::environment(),
         workspace: &folder,

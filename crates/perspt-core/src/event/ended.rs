@@ -11,6 +11,7 @@ use crate::grade::Grade;
 use crate::hash::Sha;
 use crate::ids::{BlobId, TreeId};
 use crate::path::RelPath;
+use crate::reading::PluginName;
 
 /// One process that was run: what, how it ended, how it was confined.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,6 +26,12 @@ pub struct RunNote {
     pub confinement: String,
     /// How long it took.
     pub ms: u64,
+    /// The slot it ran in.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub slot: String,
+    /// The beginning and the end of what it printed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<BlobId>,
 }
 
 /// What a branch changes, for people; at most a screenful, with a count of the rest.
@@ -109,6 +116,28 @@ pub struct Capture {
     pub first_line: String,
 }
 
+/// What a prompt was compiled from.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Provenance {
+    /// The template's name.
+    pub template: String,
+    /// The compiler's version.
+    pub compiler: String,
+    /// Hashes of the evidence used, by the template's hole.
+    pub evidence: Vec<(String, Sha)>,
+    /// Judgements and rejected answers that it speaks of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cites: Vec<BlobId>,
+    /// The languages that added words of their own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub plugins: Vec<PluginName>,
+    /// What kind of failure it answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry: Option<RetryClass>,
+    /// The prompt's bytes.
+    pub bytes: u64,
+}
+
 /// The end of an effect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "ended", rename_all = "snake_case")]
@@ -145,6 +174,9 @@ pub enum Ended {
         detail: BlobId,
         /// The confinement that can be had.
         confinement: String,
+        /// What was run.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        runs: Vec<RunNote>,
     },
     /// Of a fetch.
     Fetched {
@@ -223,12 +255,10 @@ pub enum Ended {
         /// Files that were left out or shortened, with why.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         degraded: Vec<String>,
-        /// The prompt's bytes.
-        bytes: u64,
         /// An upper estimate of its tokens.
         tokens: u64,
-        /// The template it was compiled from.
-        template: String,
+        /// What the prompt was compiled from.
+        provenance: Box<Provenance>,
     },
     /// Of a request, with an answer.
     Answered {
@@ -462,6 +492,34 @@ pub enum PlanSource {
 }
 
 impl Ended {
+    /// The commands that the effect ran.
+    pub fn runs(&self) -> &[RunNote] {
+        match self {
+            Ended::Probed { runs, .. }
+            | Ended::Fetched { runs }
+            | Ended::LaidOut { runs, .. }
+            | Ended::LayoutRefused { runs, .. }
+            | Ended::Measured { runs, .. }
+            | Ended::NewTestsRan { runs, .. }
+            | Ended::Calibrated { runs, .. } => runs,
+            Ended::Snapshotted { .. }
+            | Ended::Unworkable { .. }
+            | Ended::Judged { .. }
+            | Ended::Overtaken { .. }
+            | Ended::Assembled { .. }
+            | Ended::Answered { .. }
+            | Ended::AskFailed { .. }
+            | Ended::PlanParsed { .. }
+            | Ended::BundleParsed { .. }
+            | Ended::Decided { .. }
+            | Ended::Published { .. }
+            | Ended::BaseMoved { .. }
+            | Ended::Lost
+            | Ended::Cancelled
+            | Ended::Broke { .. } => &[],
+        }
+    }
+
     /// The prompt or answer that this outcome says was stored, to be kept until it is released.
     pub fn text(&self) -> Option<BlobId> {
         match self {

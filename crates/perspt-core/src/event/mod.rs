@@ -26,7 +26,7 @@ pub use commit::{
 pub use decode::{Unknown, decode};
 pub use ended::{
     AskNext, Calibration, Capture, Decision, DiffNote, Ended, JudgementNote, ParseState, PlanSource,
-    RetryClass, RunNote,
+    Provenance, RetryClass, RunNote,
 };
 pub use session::{
     Approval, MissingTool, RepoMode, RootRef, RootStages, SessionResumed, SessionStarted, Settings,

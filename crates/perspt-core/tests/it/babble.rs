@@ -308,9 +308,8 @@ impl Babble<'_> {
                 context: self.blob().0,
                 files: self.paths(),
                 degraded: vec![text.clone()],
-                bytes: self.number(),
                 tokens: self.number(),
-                template: text,
+                provenance: provenance(&text),
             },
             _ => {
                 let again = AskNext::Again(self.maybe(Self::number));
@@ -373,6 +372,7 @@ impl Babble<'_> {
             },
             1 => Ended::Unworkable { trouble: trouble() },
             2 => Ended::Probed {
+                runs: vec![run_note()],
                 roots: (0..self.0.below(4)).map(|_| self.root_stages()).collect(),
                 tools: vec![self.text()],
                 detail: self.blob(),

@@ -59,9 +59,8 @@ fn life(node: &str, up_to: usize) -> Vec<Event> {
                 context: sha("context"),
                 files: vec![path("src/read.rs")],
                 degraded: vec![],
-                bytes: 1,
                 tokens: 7,
-                template: text("template"),
+                provenance: provenance(&text("template")),
             },
         );
         let ask = Effect::Ask { intent, attempt, prompt, estimate: spend(1, 1007) };

@@ -591,7 +591,7 @@ fn a_root_that_the_plan_makes_and_nothing_can_measure_ends_the_session_before_an
     let mut roots = vec![stages_of(&root("", "rust")), stages_of(&web)];
     roots[1].missing.push(missing("go"));
     let (tools, confinement) = (vec![], "full".to_owned());
-    world.ends_with(Ended::Probed { roots, tools, detail: blob("probes"), confinement });
+    world.ends_with(Ended::Probed { roots, runs: vec![], tools, detail: blob("probes"), confinement });
     world.run_once();
     assert_eq!(ended(&world), (EndReason::Degraded, Outcome::DegradedVerification));
 }

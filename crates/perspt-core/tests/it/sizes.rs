@@ -82,6 +82,8 @@ fn troubled() -> Trouble {
 
 fn runs() -> Vec<RunNote> {
     let note = RunNote {
+        slot: "0".to_owned(),
+        output: Some(blob("o")),
         step: "test/collect".to_owned(),
         command: "x".repeat(161),
         end: "exit code 101".to_owned(),
@@ -299,6 +301,7 @@ fn ends() -> Vec<Ended> {
         },
         Ended::Unworkable { trouble: troubled() },
         Ended::Probed {
+            runs: runs(),
             roots: (0..50).map(probed_root).collect(),
             tools: lines(8, 120),
             detail: blob("d"),
@@ -318,9 +321,8 @@ fn ends() -> Vec<Ended> {
             context: sha("c"),
             files: paths(FILES, 120),
             degraded: lines(FILES, 170),
-            bytes: u64::MAX,
             tokens: u64::MAX,
-            template: "architect.greenfield".to_owned(),
+            provenance: provenance(&"architect.greenfield".to_owned()),
         },
         Ended::Answered {
             answer: blob("a"),

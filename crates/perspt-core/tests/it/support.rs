@@ -5,8 +5,8 @@ use perspt_core::consent::{ConsentKind, Declared, Grant, Need, TestChange, TestD
 use perspt_core::effect::{Branch, TreeRef};
 use perspt_core::energy::{Energy, ReadingSummary, Scores, TestCounts};
 use perspt_core::event::{
-    Approval, Capture, Commit, JudgementNote, MissingTool, RootRef, RootStages, RunNote, SessionStarted,
-    Settings, StageTool, Trouble, merkle,
+    Approval, Capture, Commit, JudgementNote, MissingTool, Provenance, RootRef, RootStages, RunNote,
+    SessionStarted, Settings, StageTool, Trouble, merkle,
 };
 use perspt_core::grade::Grade;
 use perspt_core::hash::Sha;
@@ -72,8 +72,15 @@ pub fn capture(text: &str) -> Capture {
     Capture { hash: sha(text), length: text.len() as u64, first_line: text.to_owned() }
 }
 
+pub fn provenance(template: &str) -> Box<Provenance> {
+    let evidence = vec![("task".to_owned(), sha("task"))];
+    Box::new(Provenance { template: template.to_owned(), evidence, ..Provenance::default() })
+}
+
 pub fn run_note() -> RunNote {
     RunNote {
+        slot: "0".to_owned(),
+        output: Some(blob("output")),
         step: "build/compile".to_owned(),
         command: "cargo check".to_owned(),
         end: "exit code 0".to_owned(),

@@ -81,13 +81,13 @@ fn syncs_of_node(world: &mut World) -> Syncs {
 /// | syncs | for |
 /// |---|---|
 /// | log 21 | a start and an end for each of assemble, ask, parse, lay out, structure, build, test, judge, new tests over the old code, publish; one verdict |
-/// | blobs 23 | two each for prompt, answer, two new files, changes, four readings, the judgement, the new tree's list; one for the changes that laying out finds unchanged |
+/// | blobs 31 | two each for prompt, answer, two new files, changes, four readings, four outputs of commands, the judgement, the new tree's list; one for the changes that laying out finds unchanged |
 /// | journal 3 | its bytes, its name, its removal |
 /// | work 4 | two new files, two folders that get an entry |
 #[test]
 fn a_node_that_is_right_at_once_costs_these_syncs() {
     let mut world = World::new(PROJECT, answers(one_node(THREE), &[("actuator.generate", 1, three("3"))]));
-    assert_eq!(syncs_of_node(&mut world), Syncs { log: 21, blobs: 23, journal: 3, work: 4 });
+    assert_eq!(syncs_of_node(&mut world), Syncs { log: 21, blobs: 31, journal: 3, work: 4 });
 }
 
 /// Replaced and deleted files leave an old content behind, which goes once the commit is in the log.
@@ -95,7 +95,7 @@ fn a_node_that_is_right_at_once_costs_these_syncs() {
 /// | syncs | for |
 /// |---|---|
 /// | log 19 | as above, without new tests |
-/// | blobs 29 | two each for prompt, the three files as they were, answer, the replaced file's new bytes, changes, three readings, the judgement, the new tree's list; one each for the moved file's bytes, the three old contents and the laid out changes, which are there already |
+/// | blobs 33 | two each for prompt, the three files as they were, answer, the replaced file's new bytes, changes, three readings, two outputs of commands, the judgement, the new tree's list; one each for the moved file's bytes, the three old contents and the laid out changes, which are there already |
 /// | journal 3 | as above |
 /// | work 4 | two contents under new names or in the place of old ones, their one folder, and again when the old contents go |
 #[test]
@@ -109,18 +109,18 @@ fn a_node_that_replaces_moves_and_deletes_costs_these_syncs() {
     let mut world = World::new(PROJECT, answers(code_node(&files), &[("actuator.generate", 1, answer)]));
     world.place.write("lib/old.toy", "let old = 1\n");
     world.place.write("lib/gone.toy", "let gone = 0\n");
-    assert_eq!(syncs_of_node(&mut world), Syncs { log: 19, blobs: 29, journal: 3, work: 4 });
+    assert_eq!(syncs_of_node(&mut world), Syncs { log: 19, blobs: 33, journal: 3, work: 4 });
 }
 
 /// To the node above a correction adds: log 17 (a start and an end for each of assemble, ask, parse, lay out, three
-/// stages and judge; one verdict) and blobs 17 (two each for prompt, answer, the new file, changes, three readings and
-/// the judgement; one for the changes that laying out finds unchanged).
+/// stages and judge; one verdict) and blobs 21 (two each for prompt, answer, the new file, changes, three readings, the
+/// judgement and two outputs that were not there before; one for the changes that laying out finds unchanged).
 #[test]
 fn a_correction_adds_these_syncs() {
     let right = bundle(&[write("lib/three.toy", "let three = 3\n")]);
     let table = answers(one_node(THREE), &[("actuator.generate", 1, three("4")), ("correction", 1, right)]);
     let mut world = World::new(PROJECT, table);
-    assert_eq!(syncs_of_node(&mut world), Syncs { log: 21 + 17, blobs: 23 + 17, journal: 3, work: 4 });
+    assert_eq!(syncs_of_node(&mut world), Syncs { log: 21 + 17, blobs: 31 + 21, journal: 3, work: 4 });
 }
 
 /// The processes of each kind of effect, in order.

@@ -45,11 +45,15 @@ fn as_on_any_machine(mut event: Event) -> Event {
         run.command = run.command.replace(TOYC, "toyc");
         run.confinement = "full".to_owned();
         run.ms = 1;
+        run.output = None;
     };
     match &mut event {
         Event::SessionStarted(started) => started.workspace = "/home/user/project".to_owned(),
         Event::EffectEnded { outcome, .. } => match outcome {
-            Ended::Probed { confinement, .. } => *confinement = "full".to_owned(),
+            Ended::Probed { confinement, runs, .. } => {
+                *confinement = "full".to_owned();
+                runs.iter_mut().for_each(note);
+            }
             Ended::Fetched { runs }
             | Ended::LaidOut { runs, .. }
             | Ended::Measured { runs, .. }

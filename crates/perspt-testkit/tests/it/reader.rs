@@ -2,25 +2,35 @@
 
 mod tiny {
     use perspt_core::event::{Ended, Event};
-    use perspt_core::ids::SessionId;
+    use perspt_core::ids::{BlobId, SessionId};
     use perspt_core::view::{Owner, SessionView};
     use perspt_store::{Followed, Follower, Home};
 
     /// Prints a session while it runs.
     pub struct Reader {
         follower: Follower,
+        /// What every command printed, by the command.
+        pub outputs: Vec<(String, Option<BlobId>)>,
         pub lines: Vec<String>,
     }
 
     impl Reader {
         pub fn new(home: &Home, session: &SessionId) -> Reader {
-            Reader { follower: Follower::open(home, session).unwrap(), lines: Vec::new() }
+            Reader {
+                follower: Follower::open(home, session).unwrap(),
+                outputs: Vec::new(),
+                lines: Vec::new(),
+            }
         }
 
         /// Takes in what is new, and says whether the session is over.
         pub fn look(&mut self) -> bool {
             while let Some(Followed { event, .. }) = self.follower.poll().unwrap() {
-                self.lines.extend(event.ok().and_then(|event| line(&event)));
+                let Ok(event) = event else { continue };
+                self.lines.extend(line(&event));
+                if let Event::EffectEnded { outcome, .. } = &event {
+                    self.outputs.extend(outcome.runs().iter().map(|run| (run.step.clone(), run.output)));
+                }
             }
             self.follower.state().end.is_some()
         }
@@ -92,4 +102,9 @@ fn a_reader_that_knows_core_and_store_alone_follows_a_running_session() {
     assert!(second.energy.as_ref().unwrap().errors == 0 && second.grade == node.grade);
     assert_eq!((view.commits.len(), view.summary.completed, view.summary.nodes), (1, 1, 1));
     assert_eq!(view.budget.used.steps, 3);
+
+    let red = reader.outputs.iter().filter(|(step, _)| step == "test/run").filter_map(|(_, output)| *output);
+    let blobs = world.rig.home.blobs(world.rig.id()).unwrap();
+    let texts: Vec<String> = red.map(|blob| String::from_utf8(blobs.get(blob).unwrap()).unwrap()).collect();
+    assert!(texts.iter().any(|text| text.contains("4 is not 3")), "{texts:?}");
 }

@@ -50,9 +50,8 @@ impl World {
                     context: sha("context"),
                     files,
                     degraded: vec![],
-                    bytes: 2000,
                     tokens: 500 + self.dice.below(200),
-                    template: intent.slug().to_owned(),
+                    provenance: provenance(&intent.slug().to_owned()),
                 }
             }
             Effect::Ask { estimate, .. } => self.ask(estimate.tokens),
@@ -118,7 +117,13 @@ impl World {
             }
         }
         let tools = vec!["cargo: 1".to_owned()];
-        Ended::Probed { roots, tools, detail: blob("probes"), confinement: "full".to_owned() }
+        Ended::Probed {
+            roots,
+            runs: vec![run_note()],
+            tools,
+            detail: blob("probes"),
+            confinement: "full".to_owned(),
+        }
     }
 
     fn all_roots(&self) -> Vec<RootRef> {
