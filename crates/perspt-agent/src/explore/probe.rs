@@ -90,7 +90,7 @@ impl Actor {
         for stage in self.stages_of(root, probed, files, &Selection::default()) {
             match stage {
                 Ok(stage) => {
-                    stages.push(StageTool { kind: stage.kind, tool: stage.tool, required: stage.required });
+                    stages.push(StageTool { kind: stage.kind, tool: stage.tool, role: stage.role });
                 }
                 Err(lack) => lacks.push(lack),
             }

@@ -127,7 +127,7 @@ impl Actor {
         let steps = plugin.more(stage.kind, root, &pair, &self.parts.machine);
         let mut looked = false;
         if !steps.is_empty() {
-            let described = Stage { kind: stage.kind, tool: reading.tool.clone(), required: true, steps };
+            let described = Stage::required(stage.kind, &reading.tool, steps);
             let seen_as = bench.seen_as().to_string_lossy().into_owned();
             let read = |output: &StepOutput, files: &TreeFiles| {
                 let (tree, seen_as) = (files.tree().id(), seen_as.as_str());

@@ -13,6 +13,7 @@ use perspt_core::path::RelPath;
 use perspt_core::plan::{Contract, Criticality, PlanNode, WeightedTest};
 use perspt_core::reading::StageKind;
 use perspt_core::residual::Milli;
+use perspt_core::stage::StageRole;
 use perspt_core::tree::Change;
 
 use crate::support::*;
@@ -139,6 +140,7 @@ fn wide_stages() -> Vec<StageVerdict> {
     let stage = |at| StageVerdict {
         stage: wide_root(at).stage(StageKind::Structure),
         tool: "python -m pytest".to_owned(),
+        role: StageRole::Shown,
         result: StageResult::Fail(u32::MAX),
         tests: Some(TestCounts { passed: u32::MAX, failed: u32::MAX, skipped: u32::MAX }),
         inherited: u32::MAX,

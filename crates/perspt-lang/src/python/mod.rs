@@ -233,12 +233,12 @@ impl Plugin for Python {
     }
 
     fn read(&self, stage: &Stage, outputs: &[StepOutput], context: &ReadContext<'_>) -> Reading {
-        match stage.kind {
-            StageKind::Test if stage.tool == stages::UNITTEST => unittest::read(stage, outputs, context),
-            StageKind::Test => pytest::read(stage, outputs, context),
-            StageKind::Syntax | StageKind::Build | StageKind::Structure => {
-                syntax::read(stage, outputs, context)
-            }
+        if stage.kind != StageKind::Test {
+            syntax::read(stage, outputs, context)
+        } else if stage.tool == stages::UNITTEST {
+            unittest::read(stage, outputs, context)
+        } else {
+            pytest::read(stage, outputs, context)
         }
     }
 

@@ -44,18 +44,14 @@ pub(crate) fn stages(
     (machine, tools): (&Machine, &Tools),
     selection: &Selection,
 ) -> Vec<Result<Stage, NoTool>> {
-    let made = |kind: StageKind, tool: &str, steps: Vec<Step>| Stage {
-        kind,
-        tool: tool.to_owned(),
-        required: true,
-        steps,
-    };
     let python = interpreter(machine);
     let syntax = works(StageKind::Syntax, PYTHON, tools)
-        .map(|()| made(StageKind::Syntax, "python compile", vec![compile(python, root, files)]));
+        .map(|()| Stage::required(StageKind::Syntax, "python compile", vec![compile(python, root, files)]));
     let test = runner(tools).map(|runner| match runner {
-        Runner::Pytest => made(StageKind::Test, PYTEST, pytest(python, root, files, selection)),
-        Runner::Unittest => made(StageKind::Test, UNITTEST, unittest(python, root, files, selection)),
+        Runner::Pytest => Stage::required(StageKind::Test, PYTEST, pytest(python, root, files, selection)),
+        Runner::Unittest => {
+            Stage::required(StageKind::Test, UNITTEST, unittest(python, root, files, selection))
+        }
     });
     vec![syntax, test]
 }

@@ -167,11 +167,10 @@ impl Plugin for Rust {
     }
 
     fn read(&self, stage: &Stage, outputs: &[StepOutput], context: &ReadContext<'_>) -> Reading {
-        match stage.kind {
-            StageKind::Test => run::read(stage, outputs, context),
-            StageKind::Build | StageKind::Syntax | StageKind::Structure => {
-                build::read(stage, outputs, context)
-            }
+        if stage.kind == StageKind::Test {
+            run::read(stage, outputs, context)
+        } else {
+            build::read(stage, outputs, context)
         }
     }
 

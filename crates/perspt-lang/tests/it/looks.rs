@@ -139,7 +139,7 @@ fn undefined_names_are_read_from_either_checker_and_a_missing_one_says_nothing()
     let python = plugin("python").unwrap();
     let files = Map::of(&[("pyproject.toml", ""), ("app/geo.py", "x = missing\n")]);
     let root = python.roots(&files).remove(0);
-    let stage = Stage { kind: StageKind::Syntax, tool: "python".to_owned(), required: true, steps: vec![] };
+    let stage = Stage::required(StageKind::Syntax, "python", vec![]);
     let seen = |code: i32, stdout: &str, stderr: &str| {
         let output = StepOutput {
             step: "names".to_owned(),

@@ -2,7 +2,8 @@
 //! milliseconds. Whatever a stage of the agent can meet, a toy project can be made to show.
 //!
 //! See `toyc` for the language. `toy.mod` is the manifest, `toy.lock` the lock file, `main.toy` the support
-//! file, `tests/` and `*_test.toy` hold tests, and `toy.run` decides how evidence is gathered.
+//! file, `tests/` and `*_test.toy` hold tests, and `toy.run` decides how evidence is gathered. Where there is a
+//! `toy.lint`, the stage `toyc lint` is shown.
 
 mod read;
 mod structure;
@@ -77,20 +78,13 @@ impl Toy {
             (Flaw::None | Flaw::Hangs | Flaw::BlindTests, _) => None,
         };
         let confined = |step: Step| Step { profile: Profile::Test, ..step };
-        match kind {
-            StageKind::Test => {
-                vec![
-                    confined(self.step("list", &["list"], cwd, blind)),
-                    Step {
-                        reports: vec![REPORT.to_owned()],
-                        ..confined(self.step("run", &["test"], cwd, blind))
-                    },
-                ]
-            }
-            StageKind::Build | StageKind::Syntax | StageKind::Structure => {
-                vec![self.step("check", &["check"], cwd, blind)]
-            }
+        if kind == StageKind::Test {
+            let run = confined(self.step("run", &["test"], cwd, blind));
+            let list = confined(self.step("list", &["list"], cwd, blind));
+            return vec![list, Step { reports: vec![REPORT.to_owned()], ..run }];
         }
+        let name = if kind == StageKind::Lint { "lint" } else { "check" };
+        vec![self.step(name, &[name], cwd, blind)]
     }
 }
 
@@ -191,15 +185,14 @@ impl Plugin for Toy {
     fn stages(
         &self,
         root: &Root,
-        _files: &dyn Files,
+        files: &dyn Files,
         _machine: &Machine,
         tools: &Tools,
         _selection: &Selection,
     ) -> Vec<Result<Stage, NoTool>> {
         let stage = |(kind, tool): (StageKind, &str)| match tools.get(TOOL) {
             Some(ToolState::Works { .. }) => {
-                let steps = self.stage_steps(kind, &root.dir);
-                Ok(Stage { kind, tool: tool.to_owned(), required: true, steps })
+                Ok(Stage::required(kind, tool, self.stage_steps(kind, &root.dir)))
             }
             Some(ToolState::Missing { why, install } | ToolState::Broken { why, install }) => {
                 Err(NoTool { stage: kind, tool: TOOL.to_owned(), why: why.clone(), install: install.clone() })
@@ -211,7 +204,13 @@ impl Plugin for Toy {
                 install: INSTALL.to_owned(),
             }),
         };
-        [(StageKind::Build, "toyc check"), (StageKind::Test, "toyc test")].map(stage).into()
+        let has_rules =
+            root.dir.join("toy.lint").is_ok_and(|rules| files.tree().entries.contains_key(&rules));
+        let lint = has_rules.then(|| {
+            Ok(Stage::shown(StageKind::Lint, "toyc lint", self.stage_steps(StageKind::Lint, &root.dir)))
+        });
+        let required = [(StageKind::Build, "toyc check"), (StageKind::Test, "toyc test")].map(stage);
+        required.into_iter().chain(lint).collect()
     }
 
     fn fetch(&self, root: &Root, files: &dyn Files) -> Option<Fetch> {
@@ -254,10 +253,10 @@ impl Plugin for Toy {
             writes: BTreeMap::from([(path, format!("test {name}: 1 == 2\n"))]),
             expect: Expect::TestFails(name.to_owned()),
         });
-        let plant = match stage {
-            StageKind::Build => broken("an unknown name", Expect::Red),
-            StageKind::Test => planted,
-            StageKind::Structure | StageKind::Syntax => None,
+        let plant = if stage == StageKind::Build {
+            broken("an unknown name", Expect::Red)
+        } else {
+            planted.filter(|_| stage == StageKind::Test)
         };
         plant.into_iter().collect()
     }

@@ -11,6 +11,7 @@ use perspt_core::hash::Sha;
 use perspt_core::ids::{BlobId, EffectId, NodeId, TreeId};
 use perspt_core::plan::{OpenScope, PlanNode, TaskType};
 use perspt_core::reading::{StageId, StageKind, Status};
+use perspt_core::stage::StageRole;
 use perspt_core::state::InFlight;
 
 use super::World;
@@ -113,8 +114,9 @@ impl World {
             if self.dice.chance(60) {
                 root.missing = vec![missing("pytest")];
                 root.stages.pop();
-            } else if self.dice.chance(100) {
-                root.stages[0].required = false;
+            } else if self.dice.chance(300) {
+                let at = self.dice.below(root.stages.len() as u64) as usize;
+                root.stages[at].role = StageRole::Shown;
             }
         }
         let tools = vec!["cargo: 1".to_owned()];
@@ -231,7 +233,7 @@ impl World {
         let undeclared = needs.iter().filter(|need| told(need)).count() as u32;
         needs.retain(|need| !told(need));
         let (mut errors, mut red, mut findings) = (undeclared, 0, vec![]);
-        for reading in &readings {
+        for reading in readings.iter().filter(|one| required.contains(&one.stage)) {
             let old = reading.stage.kind == StageKind::Test
                 && before
                     .iter()
