@@ -150,3 +150,25 @@ pub fn consents_field(consents: &[Consented]) -> String {
 pub fn slug(value: &impl serde::Serialize) -> String {
     serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use perspt_core::reading::{PluginName, StageId, StageKind};
+
+    #[test]
+    fn a_shown_stage_is_told_from_a_required_one() {
+        let stage =
+            StageId { root: RelPath::root(), plugin: PluginName("toy".to_owned()), kind: StageKind::Lint };
+        let verdict = |role| StageVerdict {
+            stage: stage.clone(),
+            tool: "toyc lint".to_owned(),
+            role,
+            result: StageResult::Fail(2),
+            tests: None,
+            inherited: 0,
+        };
+        assert_eq!(verdict_field(&verdict(StageRole::Required), false), "toyc-lint=fail:2");
+        assert_eq!(verdict_field(&verdict(StageRole::Shown), false), "toyc-lint=fail:2(shown)");
+    }
+}
