@@ -11,7 +11,7 @@ use perspt_core::hash::Sha;
 use perspt_core::path::RelPath;
 use perspt_core::stage::{Profile, Step, StepOutput};
 use perspt_core::tree::{EntryKind, Tree};
-use perspt_lang::plugin::Plugin;
+use perspt_lang::plugin::{Cache, Machine, Plugin};
 use perspt_sandbox::slot::{Contents, Drift, Slot, SlotError, StatCache, WalkLimits, walk};
 use perspt_sandbox::{Access, Bind, Bounds, Cancel, CommandSpec, Confinement, End, Level, Network, Runner};
 use tokio::sync::MutexGuard;
@@ -34,6 +34,8 @@ pub(crate) struct Floor<'a> {
     pub runner: &'a Runner,
     /// The environment every command starts from.
     pub env: &'a BTreeMap<String, String>,
+    /// What the machine gives to the tools.
+    pub machine: &'a Machine,
     /// The workspace.
     pub workspace: &'a Path,
     /// Places that are hidden from commands that do not fetch.
@@ -73,7 +75,7 @@ impl Actor {
         let mut slot = self.slot.lock().await;
         if slot.is_none() {
             let mut opened = Slot::open(&self.slot_dir(), PATIENCE)?;
-            opened.set_mount_points(environment_folder(&self.parts.workspace).into_iter().collect());
+            opened.set_mount_points(self.parts.machine.mounted.iter().cloned().collect());
             lay_assets(&opened, &self.parts.plugins)?;
             *slot = Some(opened);
         }
@@ -82,17 +84,12 @@ impl Actor {
         let floor = Floor {
             runner: &self.parts.runner,
             env: &self.parts.env,
+            machine: &self.parts.machine,
             workspace: &self.parts.workspace,
             secret_places: &self.parts.secret_places,
         };
         Ok(Bench { floor, slot: Hold::Borrowed(slot), seen_as, runs: Vec::new() })
     }
-}
-
-/// The workspace's own Python environment, which is used where it is.
-fn environment_folder(workspace: &Path) -> Option<RelPath> {
-    let venv = RelPath::parse(".venv").ok()?;
-    workspace.join(".venv").is_dir().then_some(venv)
 }
 
 fn lay_assets(slot: &Slot, plugins: &[&'static dyn Plugin]) -> Result<(), SlotError> {
@@ -289,10 +286,9 @@ impl<'a> Bench<'a> {
         let workspace = self.floor.workspace.to_owned();
         let mut binds =
             vec![Bind { from: self.slot().tree(), over: workspace.clone(), access: Access::ReadWrite }];
-        if let Some(venv) = environment_folder(&workspace) {
-            let place = workspace.join(venv.as_str());
-            binds.push(Bind { from: place.clone(), over: place, access: Access::ReadOnly });
-        }
+        let mounted = self.floor.machine.mounted.iter().map(|folder| workspace.join(folder.as_str()));
+        let bind = |place: PathBuf| Bind { from: place.clone(), over: place, access: Access::ReadOnly };
+        binds.extend(mounted.filter(|place| place.is_dir()).map(bind));
         binds
     }
 
@@ -392,8 +388,7 @@ impl<'a> Bench<'a> {
             }
             Profile::Fetch => {
                 writable.push(build);
-                let home = self.floor.env.get("CARGO_HOME").map(PathBuf::from);
-                writable.extend(home.into_iter().flat_map(package_cache));
+                writable.extend(package_caches(self.floor.machine));
                 Network::On
             }
         };
@@ -406,18 +401,19 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// Those parts of cargo's folder that hold packages, made where there are none: in the same folder are the user's
-/// programs, settings and keys. Where something cannot be made, cargo says so itself.
-fn package_cache(home: PathBuf) -> Vec<PathBuf> {
-    let folders = ["registry", "git"].map(|name| home.join(name));
-    for folder in &folders {
-        let _ = std::fs::create_dir_all(folder);
-    }
-    let locks = [".package-cache", ".package-cache-mutate"].map(|name| home.join(name));
-    for lock in &locks {
-        let _ = std::fs::File::options().write(true).create_new(true).open(lock);
-    }
-    folders.into_iter().chain(locks).filter(|path| path.exists()).collect()
+/// The places where tools keep packages, made where there are none. Where one cannot be made, the tool says so itself.
+fn package_caches(machine: &Machine) -> Vec<PathBuf> {
+    let made = machine.caches.iter().map(|cache| match cache {
+        Cache::Folder(path) => {
+            let _ = std::fs::create_dir_all(path);
+            PathBuf::from(path)
+        }
+        Cache::File(path) => {
+            let _ = std::fs::File::options().write(true).create_new(true).open(path);
+            PathBuf::from(path)
+        }
+    });
+    made.filter(|path| path.exists()).collect()
 }
 
 /// Why a step gave no output.

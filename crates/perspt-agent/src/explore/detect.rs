@@ -69,7 +69,7 @@ impl Actor {
         let Some(meta) = &state.meta else { return Vec::new() };
         let wished = |plugin: &&&'static dyn Plugin| match &meta.lang {
             Some(lang) => lang.0 == plugin.name(),
-            None => names(&meta.task, plugin.words()),
+            None => names(&meta.task, plugin.task_words()),
         };
         let plugins = self.parts.plugins.iter().filter(wished);
         plugins

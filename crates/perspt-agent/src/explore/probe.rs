@@ -67,10 +67,10 @@ impl Actor {
         let timeout = Duration::from_millis(state.settings().probe_timeout_ms);
         for probe in plugin.probes(&self.parts.machine) {
             let known = before.tools.get(plugin.name()).and_then(|tools| tools.get(&probe.tool));
-            let Some(ToolState::Works { version: old }) = known else { continue };
+            let Some(ToolState::Works { version: old, .. }) = known else { continue };
             let (why, install) = match run_probe(bench, plugin, &probe, timeout, cancel).await? {
-                ToolState::Works { version } if version == *old => continue,
-                ToolState::Works { version } => (
+                ToolState::Works { version, .. } if version == *old => continue,
+                ToolState::Works { version, .. } => (
                     format!("it was `{old}` when the session began and is `{version}` now"),
                     "put the other one back or let this one stay, then `perspt resume`".to_owned(),
                 ),
@@ -97,7 +97,7 @@ impl Actor {
         }
         let tools = probed.tools.get(&root.plugin.0);
         let plugin = self.plugin(&root.plugin);
-        lacks.extend(tools.and_then(|tools| plugin?.lack(root, files, tools)));
+        lacks.extend(tools.and_then(|tools| plugin?.missing_tool(root, files, tools)));
         let missing = lacks
             .into_iter()
             .map(|lack| MissingTool { tool: lack.tool, why: brief(&lack.why), install: lack.install })
@@ -124,6 +124,11 @@ impl Actor {
     /// What the probes saw.
     pub(crate) fn probed(&self, state: &SessionState) -> Result<Probed, AgentError> {
         state.probe_detail.map_or(Ok(Probed::default()), |blob| self.kept("the probes", blob))
+    }
+
+    /// What the probes saw of a plugin's tools.
+    pub(crate) fn tools_of(&self, state: &SessionState, plugin: &dyn Plugin) -> Result<Tools, AgentError> {
+        Ok(self.probed(state)?.tools.remove(plugin.name()).unwrap_or_default())
     }
 
     /// Brings what the lock files name onto the machine, without running any of it, or anything of the tree.
@@ -176,7 +181,7 @@ pub async fn try_tools(
     timeout: Duration,
 ) -> Result<Vec<(&'static str, String, ToolState)>, AgentError> {
     let plugins = perspt_lang::plugins();
-    let mut bench = Bench::own(Floor { runner, env, workspace, secret_places }, dir, plugins)?;
+    let mut bench = Bench::own(Floor { runner, env, machine, workspace, secret_places }, dir, plugins)?;
     let cancel = Cancel::new();
     let mut seen = Vec::new();
     for plugin in plugins {
@@ -214,7 +219,7 @@ async fn run_probe(
 
 fn line(tool: &str, state: &ToolState) -> String {
     let line = match state {
-        ToolState::Works { version } => format!("{tool}: {version}"),
+        ToolState::Works { version, .. } => format!("{tool}: {version}"),
         ToolState::Missing { why, .. } => format!("{tool}: missing ({why})"),
         ToolState::Broken { why, .. } => format!("{tool}: broken ({why})"),
     };

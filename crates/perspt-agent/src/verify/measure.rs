@@ -13,7 +13,7 @@ use perspt_core::residual::{Class, Component, Residual};
 use perspt_core::stage::{Profile, Root, Stage, StepOutput};
 use perspt_core::state::SessionState;
 use perspt_core::tree::Tree;
-use perspt_lang::plugin::{Files, Pair, Plugin, ReadContext, Selection};
+use perspt_lang::plugin::{Files, Further, Pair, Plugin, ReadContext, Selection};
 use perspt_sandbox::Cancel;
 use perspt_sandbox::slot::{Drift, leads_back, link_texts};
 
@@ -91,8 +91,9 @@ impl Actor {
             environment = match node {
                 Some(_) if lost_a_test => self.changed_tool(state, &mut bench, plugin, cancel).await?,
                 Some(_) => None,
-                None if first => machine_fault(plugin, &reading, &files)
-                    .or_else(|| self.left_out(plugin, &reading, &root, &files)),
+                None if first => {
+                    machine_fault(plugin, &reading).or_else(|| self.left_out(plugin, &reading, &root, &files))
+                }
                 None => not_measured(&reading),
             };
         }
@@ -124,14 +125,19 @@ impl Actor {
         if reading.status != Status::Measured || reading.residuals.iter().any(Residual::counts) {
             return Ok(());
         }
-        let steps = plugin.more(stage.kind, root, &pair, &self.parts.machine);
+        let steps = plugin.further_checks(stage.kind, root, &pair, &self.parts.machine);
         let mut looked = false;
         if !steps.is_empty() {
             let described = Stage::required(stage.kind, &reading.tool, steps);
             let seen_as = bench.seen_as().to_string_lossy().into_owned();
+            let tools = self.tools_of(state, plugin)?;
             let read = |output: &StepOutput, files: &TreeFiles| {
                 let (tree, seen_as) = (files.tree().id(), seen_as.as_str());
-                plugin.read_more(&described, output, &ReadContext { tree, root, seen_as, files })
+                plugin.read_further(
+                    &described,
+                    output,
+                    &ReadContext { tree, root, seen_as, files, tools: &tools },
+                )
             };
             let late = |output: &StepOutput| plugin.late_reports(&described, output);
             let looks = Looks { steps: &described.steps, late: &late, read: &read };
@@ -142,7 +148,8 @@ impl Actor {
                 reading.looked.extend(seen.looked);
             }
         }
-        reading.parts = plugin.parts(stage.kind, &pair, looked);
+        let further = if looked { Further::Looked } else { Further::DidNotLook };
+        reading.parts = plugin.less_proved(stage.kind, &pair, further);
         Ok(())
     }
 
@@ -217,7 +224,8 @@ impl Actor {
         let run = Run { tree, sources, stage: &description, timeout };
         let (outputs, drift) = run_steps(bench, plugin, &run, cancel).await?;
         let seen_as = bench.seen_as().to_string_lossy().into_owned();
-        let context = ReadContext { tree: tree.id(), root, seen_as: &seen_as, files: &files };
+        let tools = self.tools_of(state, plugin)?;
+        let context = ReadContext { tree: tree.id(), root, seen_as: &seen_as, files: &files, tools: &tools };
         let mut reading = plugin.read(&description, &outputs, &context);
         drift.into_iter().for_each(|drift| drifted(&mut reading, drift, &|path| plugin.is_lockfile(path)));
         Ok(masked_reading(&self.parts.masks, reading))
@@ -250,7 +258,7 @@ impl Actor {
     ) -> Option<MissingTool> {
         let there =
             |path: &RelPath| exists(&self.parts.workspace, path) && !files.tree().entries.contains_key(path);
-        let path = plugin.wanted_files(reading, root, files).into_iter().find(there)?;
+        let path = plugin.missing_files(reading, root, files).into_iter().find(there)?;
         Some(MissingTool {
             tool: reading.tool.clone(),
             why: format!("`{path}` is needed, and your ignore rules keep it out of what is measured"),
@@ -301,9 +309,9 @@ async fn run_steps(
                 output.reports.insert(name, bytes);
             }
         }
-        let goes_on = plugin.goes_on(stage, &output);
+        let continues = plugin.continues_after(stage, &output);
         outputs.push(output);
-        if !goes_on {
+        if !continues {
             break;
         }
     }
@@ -344,8 +352,8 @@ fn cut_short(reading: &Reading) -> Option<&Residual> {
 }
 
 /// Why a baseline could not be run, where that is the machine's fault and not the tree's.
-fn machine_fault(plugin: &'static dyn Plugin, reading: &Reading, files: &dyn Files) -> Option<MissingTool> {
-    let fault = || plugin.environment_fault(reading, files).or_else(|| writes_to_itself(plugin, reading));
+fn machine_fault(plugin: &'static dyn Plugin, reading: &Reading) -> Option<MissingTool> {
+    let fault = || plugin.environment_fault(reading).or_else(|| writes_to_itself(plugin, reading));
     not_measured(reading).or_else(|| Some(unrunnable(reading, &fault()?)))
 }
 

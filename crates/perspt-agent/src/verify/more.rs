@@ -10,7 +10,7 @@ use perspt_core::residual::{Class, Component, Residual};
 use perspt_core::stage::{Step, StepOutput};
 use perspt_core::state::SessionState;
 use perspt_core::tree::{Change, Tree};
-use perspt_lang::plugin::{Files, Pair, Seen};
+use perspt_lang::plugin::{Files, FurtherFindings, Pair};
 use perspt_lang::{data, shell};
 use perspt_sandbox::Cancel;
 
@@ -30,7 +30,7 @@ pub(super) struct Looks<'a> {
     /// Reports that only the output names.
     pub late: &'a (dyn Fn(&StepOutput) -> Vec<String> + Sync),
     /// What an output says; `None` where the tool could not look.
-    pub read: &'a (dyn Fn(&StepOutput, &TreeFiles) -> Option<Seen> + Sync),
+    pub read: &'a (dyn Fn(&StepOutput, &TreeFiles) -> Option<FurtherFindings> + Sync),
 }
 
 impl Actor {
@@ -43,9 +43,9 @@ impl Actor {
         sides: &Sides<'_>,
         looks: &Looks<'_>,
         cancel: &Cancel,
-    ) -> Result<Option<Seen>, Halt> {
+    ) -> Result<Option<FurtherFindings>, Halt> {
         let timeout = Duration::from_millis(state.settings().stage_timeout_ms);
-        let mut seen: Option<Seen> = None;
+        let mut seen: Option<FurtherFindings> = None;
         for (files, is_base) in [(sides.candidate, false), (sides.base, true)] {
             let found = seen.as_ref().is_some_and(|seen| !seen.residuals.is_empty());
             if is_base && !found {
@@ -91,7 +91,7 @@ impl Actor {
         let mut bench = self.bench().await?;
         let read = |output: &StepOutput, _: &TreeFiles| {
             let looked = RelPath::parse(&output.step).into_iter().collect();
-            Some(Seen { residuals: shell::read(output)?, looked })
+            Some(FurtherFindings { residuals: shell::read(output)?, looked })
         };
         let looks = Looks { steps: &steps, late: &|_| Vec::new(), read: &read };
         if let Some(seen) = self.look_more(state, &mut bench, sides, &looks, cancel).await? {

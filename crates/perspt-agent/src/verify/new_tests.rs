@@ -10,7 +10,7 @@ use perspt_core::inventory::TestId;
 use perspt_core::path::RelPath;
 use perspt_core::reading::{Reading, StageId, TestEnd};
 use perspt_core::state::{Node, SessionState, Work};
-use perspt_lang::plugin::{Concessions, Pair};
+use perspt_lang::plugin::{FromCandidate, Pair};
 use perspt_sandbox::Cancel;
 
 use super::measure::Laid;
@@ -41,7 +41,7 @@ impl Actor {
         // The same exchange as for old tests, seen from the other side: old code, new tests.
         let pair = Pair { base: &files, candidate: &base };
         let (tree, sources) =
-            put_back(&pair, plugin.old_tests(&pair, &Concessions::default()), self.sources());
+            put_back(&pair, plugin.old_tests(&pair, &FromCandidate::default()), self.sources());
         base.is_whole()?;
         files.is_whole()?;
         let only: BTreeSet<(RelPath, String)> =

@@ -6,7 +6,7 @@ use perspt_core::event::Ended;
 use perspt_core::reading::{Reading, StageId};
 use perspt_core::state::SessionState;
 use perspt_core::tree::{EntryKind, Tree};
-use perspt_lang::plugin::{Concessions, Pair, Was};
+use perspt_lang::plugin::{FromCandidate, OldTestFile, Pair};
 use perspt_sandbox::Cancel;
 
 use super::measure::Laid;
@@ -30,7 +30,7 @@ impl Actor {
         let candidate = self.branch_files(branch)?;
         let Some(plugin) = self.plugin(&stage.plugin) else { return Err(Halt::Cancelled) };
         let pair = Pair { base: &base, candidate: &candidate };
-        let mut concessions = Concessions::default();
+        let mut concessions = FromCandidate::default();
         let mut bench = self.bench().await?;
         let mut last = None;
         for _ in 0..ROUNDS {
@@ -42,7 +42,7 @@ impl Actor {
             let laid = Laid { tree: &tree, sources: &sources, base: None, only: None };
             let (reading, fault) =
                 self.take_whole(state, &mut bench, laid, stage, (&root, Some(plugin)), cancel).await?;
-            let more = plugin.concede(&pair, &concessions, &reading);
+            let more = plugin.take_more(&pair, &concessions, &reading);
             let settled = fault.is_some() || more == concessions;
             concessions = more;
             last = Some((reading, fault));
@@ -59,8 +59,8 @@ impl Actor {
 }
 
 /// What had to give way, for people.
-fn told(concessions: &Concessions) -> Vec<String> {
-    let Concessions { imports, tests, files } = concessions;
+fn told(concessions: &FromCandidate) -> Vec<String> {
+    let FromCandidate { imports, tests, files } = concessions;
     let imports = imports.iter().map(|path| format!("the imports of `{path}` are the new ones"));
     let tests = tests.iter().map(|(path, test)| format!("`{path}::{test}` has its new text"));
     imports.chain(tests).chain(files.iter().map(|path| format!("`{path}` has its new text"))).collect()
@@ -69,16 +69,16 @@ fn told(concessions: &Concessions) -> Vec<String> {
 /// The candidate's tree with the tests of its base.
 pub(super) fn put_back(
     pair: &Pair<'_>,
-    was: impl IntoIterator<Item = (perspt_core::path::RelPath, Was)>,
+    was: impl IntoIterator<Item = (perspt_core::path::RelPath, OldTestFile)>,
     mut sources: Sources,
 ) -> (Tree, Sources) {
     let mut tree = pair.candidate.tree().clone();
     for (path, was) in was {
         let kind = tree.entries.remove(&path).map_or(EntryKind::File, |entry| entry.kind);
         let entry = match was {
-            Was::Base => pair.base.tree().entries.get(&path).copied(),
-            Was::Absent => None,
-            Was::Text(text) => Some(sources.hold(kind, text)),
+            OldTestFile::Base => pair.base.tree().entries.get(&path).copied(),
+            OldTestFile::Absent => None,
+            OldTestFile::Text(text) => Some(sources.hold(kind, text)),
         };
         tree.entries.extend(entry.map(|entry| (path, entry)));
     }

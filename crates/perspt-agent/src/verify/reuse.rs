@@ -36,7 +36,7 @@ impl Actor {
                 key.field(&serde_json::to_vec(&described).unwrap_or_default());
             }
         }
-        if let Some(step) = plugin.environment(&self.parts.machine) {
+        if let Some(step) = plugin.list_packages(&self.parts.machine) {
             let timeout = Duration::from_millis(state.settings().probe_timeout_ms);
             let output = bench.run("environment", &step, timeout, cancel).await?;
             key.field(&output.stdout);

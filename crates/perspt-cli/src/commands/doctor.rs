@@ -53,14 +53,14 @@ pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {
         &folder,
         &runner,
         &machine,
-        &wire::environment(),
+        &wire::environment(&machine),
         &wire::secret_places(&home, &config),
         timeout,
     ))?;
     let mut working = 0;
     for (plugin, tool, state) in &seen {
         match state {
-            ToolState::Works { version } => {
+            ToolState::Works { version, .. } => {
                 working += 1;
                 out::line(&format!("{plugin:<10} {tool}: works ({})", out::plain(version)));
             }

@@ -26,7 +26,7 @@ pub(crate) struct Uncollected<'a> {
 /// test in it does not pass.
 pub(crate) fn residual(found: &Uncollected<'_>, tool: &str, context: &ReadContext<'_>) -> Residual {
     let module = missing_module(found.kind, found.message);
-    let outside = module.is_some_and(|module| modules::is_outside(context.files, module));
+    let outside = module.is_some_and(|module| modules::is_outside(module, context));
     let (component, class) = match (found.kind, outside) {
         (_, true) => (Component::Boot, Class::ModuleMissing),
         ("SyntaxError" | "IndentationError" | "TabError", _) => (Component::Syn, Class::SyntaxError),

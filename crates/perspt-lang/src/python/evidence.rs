@@ -6,7 +6,7 @@ use perspt_core::inventory::ChangedEvidence;
 use perspt_core::path::RelPath;
 use perspt_core::tree::Change;
 
-use super::{decides_evidence, ini, is_test_name, roots, stdlib};
+use super::{decides_evidence, ini, is_test_name, roots};
 use crate::plugin::{Files, Pair};
 use crate::shared::compare::{Compared, Sides};
 use crate::shared::loads;
@@ -16,14 +16,31 @@ use crate::syntax::{Item, Source};
 /// The group of entry points whose modules pytest loads wherever they are installed.
 const PLUGINS: &str = "pytest11";
 
+/// Modules whose code runs the tests.
+const RUNNERS: [&str; 9] = [
+    "unittest",
+    "pytest",
+    "_pytest",
+    "pluggy",
+    "iniconfig",
+    "xdist",
+    "coverage",
+    "hypothesis",
+    "exceptiongroup",
+];
+
 /// Everything found between base and candidate.
-pub(crate) fn changed(pair: &Pair<'_>, compared: &Compared) -> Vec<ChangedEvidence> {
+pub(crate) fn changed(
+    pair: &Pair<'_>,
+    compared: &Compared,
+    standard: &BTreeSet<String>,
+) -> Vec<ChangedEvidence> {
     let changes = pair.base.tree().changes_to(pair.candidate.tree());
     let tested: Vec<RelPath> =
         roots::find(pair.base).into_iter().filter(|root| root.has_tests).map(|root| root.dir).collect();
     // A project without tests may bring its own way to run them.
     let has_tests = |path: &RelPath| tested.iter().any(|dir| path.is_within(dir));
-    let hides = hiding(pair);
+    let hides = hiding(pair, standard);
     let mut found = Vec::new();
     for change in &changes {
         let path = &change.path;
@@ -106,14 +123,14 @@ fn is_hook(item: &Item) -> bool {
 }
 
 /// Files that newly hide a module of the standard library or of a runner, at a place modules are imported from.
-fn hiding(pair: &Pair<'_>) -> BTreeMap<RelPath, String> {
+fn hiding(pair: &Pair<'_>, standard: &BTreeSet<String>) -> BTreeMap<RelPath, String> {
     let (before, after) = (&pair.base.tree().entries, &pair.candidate.tree().entries);
     let mut found = BTreeMap::new();
     for root in roots::find(pair.candidate) {
         let folders = ["src", "tests", "test"].map(|folder| root.dir.join(folder).ok());
         for folder in folders.into_iter().flatten().chain([root.dir.clone()]) {
-            for name in stdlib::MODULES.iter().chain(&stdlib::TOOLS) {
-                let is_tool = *name == "unittest" || stdlib::TOOLS.contains(name);
+            for name in standard.iter().map(String::as_str).chain(RUNNERS) {
+                let is_tool = RUNNERS.contains(&name);
                 for file in [format!("{name}.py"), format!("{name}/__init__.py")] {
                     let Ok(path) = folder.join(&file) else { continue };
                     if after.contains_key(&path) && (is_tool || !before.contains_key(&path)) {

@@ -8,7 +8,7 @@ use perspt_core::tree::Change;
 use serde_json::Value;
 
 use super::{decides_evidence, is_test_material, manifest, roots};
-use crate::plugin::{Files, Pair, Was};
+use crate::plugin::{Files, OldTestFile, Pair};
 use crate::shared::compare::Compared;
 use crate::shared::loads;
 use crate::shared::toml;
@@ -88,7 +88,7 @@ fn of_tests(manifest: &Value) -> Option<&Value> {
 const DEV: &str = "dev-dependencies";
 
 /// Manifests with the dependencies of tests that the base had.
-pub(crate) fn old_manifests(pair: &Pair<'_>) -> BTreeMap<RelPath, Was> {
+pub(crate) fn old_manifests(pair: &Pair<'_>) -> BTreeMap<RelPath, OldTestFile> {
     let mut was = BTreeMap::new();
     for change in pair.base.tree().changes_to(pair.candidate.tree()) {
         let path = change.path;
@@ -98,7 +98,7 @@ pub(crate) fn old_manifests(pair: &Pair<'_>) -> BTreeMap<RelPath, Was> {
         }
         let (before, now) = (toml::parse(&old).unwrap_or_default(), toml::parse(&new).unwrap_or_default());
         if of_tests(&before) != of_tests(&now) {
-            was.extend(with_dependencies(&old, &new).map(|text| (path, Was::Text(text))));
+            was.extend(with_dependencies(&old, &new).map(|text| (path, OldTestFile::Text(text))));
         }
     }
     was

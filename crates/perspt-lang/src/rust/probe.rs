@@ -57,9 +57,7 @@ pub(crate) fn read(outputs: &[StepOutput]) -> ToolState {
     let right = said("test perspt_passes ... ok") && said("test perspt_fails ... FAILED");
     match &run.end {
         StepEnd::TimedOut => broken("`cargo test` did not answer on a project of two tests".to_owned()),
-        StepEnd::Exited(code) if *code != 0 && right => {
-            ToolState::Works { version: first_line(&text(&version.stdout)).to_owned() }
-        }
+        StepEnd::Exited(code) if *code != 0 && right => ToolState::works(first_line(&text(&version.stdout))),
         StepEnd::Exited(_) | StepEnd::Signalled(_) | StepEnd::NotStarted(_) => {
             let error =
                 printed.lines().find(|line| line.starts_with("error")).unwrap_or(first_line(&printed));

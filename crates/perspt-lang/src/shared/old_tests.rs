@@ -9,7 +9,7 @@ use perspt_core::reading::Reading;
 use perspt_core::residual::{Class, Severity};
 
 use super::compare::{Compared, Layout, Renamed, Role, Sides};
-use crate::plugin::{Concessions, Pair, Was};
+use crate::plugin::{FromCandidate, OldTestFile, Pair};
 use crate::syntax::{Item, Kind, Language, Source, parse};
 
 /// Findings by which old tests cannot be built or collected.
@@ -26,8 +26,8 @@ pub(crate) fn old_tests(
     pair: &Pair<'_>,
     layout: &dyn Layout,
     compared: &Compared,
-    concessions: &Concessions,
-) -> BTreeMap<RelPath, Was> {
+    concessions: &FromCandidate,
+) -> BTreeMap<RelPath, OldTestFile> {
     let mut conceded = concessions.clone();
     conceded.tests.extend(compared.renamed.keys().cloned());
     conceded.imports.extend(compared.renamed.keys().map(|(path, _)| path.clone()));
@@ -47,19 +47,19 @@ pub(crate) fn old_tests(
                 let blended =
                     Blend { path: &path, side, conceded: &conceded, renamed: &compared.renamed, language }
                         .mixed();
-                (blended != side.candidate.0).then_some(Was::Text(blended))
+                (blended != side.candidate.0).then_some(OldTestFile::Text(blended))
             }
             // What conceded tests may need stays.
             (Role::Helper | Role::Data, None, _, _) if !conceded.tests.is_empty() => None,
-            (_, None, _, _) => Some(Was::Absent),
+            (_, None, _, _) => Some(OldTestFile::Absent),
             (_, _, None, _) if homes.left.contains(&path) => None,
             (Role::Tests | Role::Helper, _, Some(_), Some(side)) => {
                 let blend =
                     Blend { path: &path, side, conceded: &conceded, renamed: &compared.renamed, language };
                 let blended = blend.region(0..side.base.0.len());
-                Some(if blended == side.base.0 { Was::Base } else { Was::Text(blended) })
+                Some(if blended == side.base.0 { OldTestFile::Base } else { OldTestFile::Text(blended) })
             }
-            _ => Some(Was::Base),
+            _ => Some(OldTestFile::Base),
         };
         was.extend(stands.map(|stands| (path, stands)));
     }
@@ -97,7 +97,7 @@ impl Homes {
 struct Blend<'a> {
     path: &'a RelPath,
     side: &'a Sides,
-    conceded: &'a Concessions,
+    conceded: &'a FromCandidate,
     renamed: &'a Renamed,
     language: &'static Language,
 }
@@ -252,13 +252,13 @@ fn applied(text: &str, range: Range<usize>, mut edits: Vec<Edit>) -> String {
 }
 
 /// What more must be conceded, given a reading of the tree that `was` made.
-pub(crate) fn concede(
+pub(crate) fn take_more(
     pair: &Pair<'_>,
     layout: &dyn Layout,
     compared: &Compared,
-    so_far: &Concessions,
+    so_far: &FromCandidate,
     reading: &Reading,
-) -> Concessions {
+) -> FromCandidate {
     let was = old_tests(pair, layout, compared, so_far);
     let mut more = so_far.clone();
     let errors = reading
@@ -268,9 +268,9 @@ pub(crate) fn concede(
     for error in errors {
         let Some(file) = &error.file else { continue };
         let text = match was.get(file) {
-            Some(Was::Text(text)) => text.clone(),
-            Some(Was::Base) => pair.base.text(file).unwrap_or_default(),
-            Some(Was::Absent) | None => continue,
+            Some(OldTestFile::Text(text)) => text.clone(),
+            Some(OldTestFile::Base) => pair.base.text(file).unwrap_or_default(),
+            Some(OldTestFile::Absent) | None => continue,
         };
         let source = parse(layout.language(), &text);
         let side = compared.sides.get(file);

@@ -16,8 +16,8 @@ use perspt_core::reading::{PluginName, Reading, StageKind};
 use perspt_core::residual::Class;
 use perspt_core::stage::{Profile, Root, Stage, Step, StepOutput, Streams};
 use perspt_lang::plugin::{
-    CommandKind, Concessions, Expect, Fetch, Files, Machine, NoTool, Pair, Plant, Plugin, Probe, ReadContext,
-    Selection, Structure, ToolState, Tools, Was,
+    CommandKind, Expect, Fetch, Files, FromCandidate, Machine, NoTool, OldTestFile, Pair, Plant, Plugin,
+    Probe, ReadContext, Selection, Stages, Structure, StructureFindings, ToolState, Tools, Words,
 };
 
 /// The plugin's name.
@@ -106,7 +106,9 @@ impl Plugin for Toy {
     fn name(&self) -> &'static str {
         NAME
     }
+}
 
+impl Stages for Toy {
     /// A root is an outermost `toy.mod`; those below it are its packages.
     fn roots(&self, files: &dyn Files) -> Vec<Root> {
         let manifests = files.tree().entries.keys().filter(|path| self.is_manifest(path));
@@ -125,38 +127,6 @@ impl Plugin for Toy {
             }
         }
         roots
-    }
-
-    fn words(&self) -> &'static [&'static str] {
-        &[NAME]
-    }
-
-    fn manifest_name(&self) -> &'static str {
-        "toy.mod"
-    }
-
-    fn is_manifest(&self, path: &RelPath) -> bool {
-        path.name() == "toy.mod"
-    }
-
-    fn is_source(&self, path: &RelPath) -> bool {
-        is_source(path)
-    }
-
-    fn is_test_file(&self, path: &RelPath) -> bool {
-        is_test_file(path)
-    }
-
-    fn is_lockfile(&self, path: &RelPath) -> bool {
-        path.name() == "toy.lock"
-    }
-
-    fn is_support_file(&self, path: &RelPath) -> bool {
-        ["main.toy", "toy.mod"].contains(&path.name())
-    }
-
-    fn decides_evidence(&self, path: &RelPath) -> bool {
-        path.name() == "toy.run"
     }
 
     fn assets(&self) -> &'static [(&'static str, &'static str)] {
@@ -225,10 +195,6 @@ impl Plugin for Toy {
         Some(self.step("lock", &["lock"], &root.dir, None))
     }
 
-    fn late_reports(&self, _stage: &Stage, _output: &StepOutput) -> Vec<String> {
-        Vec::new()
-    }
-
     fn read(&self, stage: &Stage, outputs: &[StepOutput], context: &ReadContext<'_>) -> Reading {
         read::stage(stage, outputs, context, REPORT)
     }
@@ -261,16 +227,65 @@ impl Plugin for Toy {
         plant.into_iter().collect()
     }
 
-    fn structure(&self, pair: &Pair<'_>) -> Structure {
+    fn environment_fault(&self, reading: &Reading) -> Option<String> {
+        let missing = reading.residuals.iter().find(|residual| residual.class == Class::DependencyMissing)?;
+        Some(missing.message.clone())
+    }
+}
+
+impl Structure for Toy {
+    fn is_manifest(&self, path: &RelPath) -> bool {
+        path.name() == "toy.mod"
+    }
+
+    fn is_source(&self, path: &RelPath) -> bool {
+        is_source(path)
+    }
+
+    fn is_test_file(&self, path: &RelPath) -> bool {
+        is_test_file(path)
+    }
+
+    fn is_lockfile(&self, path: &RelPath) -> bool {
+        path.name() == "toy.lock"
+    }
+
+    fn is_support_file(&self, path: &RelPath) -> bool {
+        ["main.toy", "toy.mod"].contains(&path.name())
+    }
+
+    fn decides_evidence(&self, path: &RelPath) -> bool {
+        path.name() == "toy.run"
+    }
+
+    fn structure(&self, pair: &Pair<'_>, _tools: &Tools) -> StructureFindings {
         structure::structure(pair)
     }
 
-    fn old_tests(&self, pair: &Pair<'_>, _concessions: &Concessions) -> BTreeMap<RelPath, Was> {
+    fn old_tests(&self, pair: &Pair<'_>, _taken: &FromCandidate) -> BTreeMap<RelPath, OldTestFile> {
         structure::old_tests(pair)
     }
 
-    fn concede(&self, _pair: &Pair<'_>, so_far: &Concessions, _reading: &Reading) -> Concessions {
+    fn take_more(&self, _pair: &Pair<'_>, so_far: &FromCandidate, _reading: &Reading) -> FromCandidate {
         so_far.clone()
+    }
+}
+
+impl Words for Toy {
+    fn task_words(&self) -> &'static [&'static str] {
+        &[NAME]
+    }
+
+    fn manifest_name(&self) -> &'static str {
+        "toy.mod"
+    }
+
+    fn layout_hint(&self) -> &'static str {
+        "A toy project has toy.mod and .toy files; tests are lines that begin with `test`."
+    }
+
+    fn correction_fragment(&self) -> &'static str {
+        "In toy a name must be defined on a line before it is used."
     }
 
     /// `toyc check` and `toyc test` repeat a stage; nothing adds packages.
@@ -293,18 +308,5 @@ impl Plugin for Toy {
                 .collect::<Vec<_>>()
         });
         names.collect()
-    }
-
-    fn environment_fault(&self, reading: &Reading, _files: &dyn Files) -> Option<String> {
-        let missing = reading.residuals.iter().find(|residual| residual.class == Class::DependencyMissing)?;
-        Some(missing.message.clone())
-    }
-
-    fn correction_fragment(&self) -> &'static str {
-        "In toy a name must be defined on a line before it is used."
-    }
-
-    fn layout_hint(&self) -> &'static str {
-        "A toy project has toy.mod and .toy files; tests are lines that begin with `test`."
     }
 }

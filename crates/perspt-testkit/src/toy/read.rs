@@ -19,7 +19,7 @@ pub(super) fn probe(outputs: &[StepOutput], install: &str) -> ToolState {
     }
     let ran = outputs.get(1).map(|output| text(&output.stdout)).unwrap_or_default();
     if ran.contains("ok\ttwo_test.toy::passes") && ran.contains("failed\ttwo_test.toy::fails") {
-        return ToolState::Works { version: text(&version.stdout).trim().to_owned() };
+        return ToolState::works(text(&version.stdout).trim());
     }
     let end = outputs.last().map(|output| output.end.shown()).unwrap_or_default();
     ToolState::Broken { why: format!("a project of two tests ended with {end}"), install }

@@ -130,8 +130,7 @@ fn a_shown_stage_stands_beside_the_others_and_holds_nothing_up() {
 
 #[test]
 fn a_shown_stage_does_not_look_where_a_required_one_failed() {
-    let replies =
-        [("actuator.generate", 1, three("nothing")), ("correction", 1, three("3 # magic"))];
+    let replies = [("actuator.generate", 1, three("nothing")), ("correction", 1, three("3 # magic"))];
     let files = [PROJECT, &[("toy.lint", "magic")]].concat();
     let world = World::new(&files, answers(one_node(THREE), &replies));
     assert_eq!(world.begin().end.unwrap().outcome, Outcome::Success);
