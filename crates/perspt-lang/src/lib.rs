@@ -28,7 +28,7 @@ pub mod shell;
 mod syntax;
 
 pub use plugin::Plugin;
-pub use shared::words::names;
+pub use shared::mentions::mentions;
 
 static PLUGINS: [&dyn Plugin; 2] = [&rust::Rust, &python::Python];
 

@@ -7,7 +7,7 @@ use perspt_core::path::RelPath;
 use perspt_core::reading::PluginName;
 use perspt_core::state::SessionState;
 use perspt_core::tree::Tree;
-use perspt_lang::names;
+use perspt_lang::mentions;
 use perspt_lang::plugin::Plugin;
 use perspt_sandbox::slot::{WalkError, WalkNote};
 use toml_edit::DocumentMut;
@@ -69,7 +69,7 @@ impl Actor {
         let Some(meta) = &state.meta else { return Vec::new() };
         let wished = |plugin: &&&'static dyn Plugin| match &meta.lang {
             Some(lang) => lang.0 == plugin.name(),
-            None => names(&meta.task, plugin.task_words()),
+            None => mentions(&meta.task, plugin.task_words()),
         };
         let plugins = self.parts.plugins.iter().filter(wished);
         plugins

@@ -30,11 +30,11 @@ impl Actor {
         let candidate = self.branch_files(branch)?;
         let Some(plugin) = self.plugin(&stage.plugin) else { return Err(Halt::Cancelled) };
         let pair = Pair { base: &base, candidate: &candidate };
-        let mut concessions = FromCandidate::default();
+        let mut taken = FromCandidate::default();
         let mut bench = self.bench().await?;
         let mut last = None;
         for _ in 0..ROUNDS {
-            let (tree, sources) = put_back(&pair, plugin.old_tests(&pair, &concessions), self.sources());
+            let (tree, sources) = put_back(&pair, plugin.old_tests(&pair, &taken), self.sources());
             base.is_whole()?;
             candidate.is_whole()?;
             let files = TreeFiles::new(tree.clone(), sources.clone());
@@ -42,16 +42,16 @@ impl Actor {
             let laid = Laid { tree: &tree, sources: &sources, base: None, only: None };
             let (reading, fault) =
                 self.take_whole(state, &mut bench, laid, stage, (&root, Some(plugin)), cancel).await?;
-            let more = plugin.take_more(&pair, &concessions, &reading);
-            let settled = fault.is_some() || more == concessions;
-            concessions = more;
+            let more = plugin.take_more(&pair, &taken, &reading);
+            let settled = fault.is_some() || more == taken;
+            taken = more;
             last = Some((reading, fault));
             if settled {
                 break;
             }
         }
         let Some((reading, environment)) = last else { return Err(Halt::Cancelled) };
-        let reading = Reading { notes: told(&concessions), ..reading };
+        let reading = Reading { notes: told(&taken), ..reading };
         let blob = self.keep(&reading)?;
         let runs = std::mem::take(&mut bench.runs);
         Ok(Ended::Measured { reading: ReadingSummary::of(&reading, blob), environment, runs, reused: false })
@@ -59,8 +59,8 @@ impl Actor {
 }
 
 /// What had to give way, for people.
-fn told(concessions: &FromCandidate) -> Vec<String> {
-    let FromCandidate { imports, tests, files } = concessions;
+fn told(taken: &FromCandidate) -> Vec<String> {
+    let FromCandidate { imports, tests, files } = taken;
     let imports = imports.iter().map(|path| format!("the imports of `{path}` are the new ones"));
     let tests = tests.iter().map(|(path, test)| format!("`{path}::{test}` has its new text"));
     imports.chain(tests).chain(files.iter().map(|path| format!("`{path}` has its new text"))).collect()

@@ -8,7 +8,7 @@ use super::{Fetch, Files};
 
 /// What is said to the model, and what is made of its words.
 pub trait Words: Sync + Send {
-    /// Names of the language and its tools, to be looked up in a task with [`crate::names`].
+    /// Names of the language and its tools, to be looked up in a task with [`crate::mentions`].
     fn task_words(&self) -> &'static [&'static str];
 
     /// The manifest a new project gets.

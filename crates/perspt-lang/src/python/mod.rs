@@ -10,7 +10,6 @@ mod ini;
 mod junit;
 mod layout;
 mod modules;
-mod names;
 mod placeholders;
 mod plants;
 mod probe;
@@ -20,6 +19,7 @@ mod roots;
 mod settings;
 mod stages;
 mod syntax;
+mod undefined_names;
 mod unittest;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,8 +34,8 @@ use crate::plugin::{
     Plugin, Probe, ReadContext, Selection, Stages, Structure, StructureFindings, ToolState, Tools, Words,
 };
 use crate::shared::compare::compare;
+use crate::shared::file_names::{chooses_tools, is_test_data};
 use crate::shared::old_tests;
-use crate::shared::places::{chooses_tools, is_test_data};
 use crate::shared::stubs::new_stubs;
 use layout::PythonLayout;
 
@@ -203,7 +203,7 @@ impl Stages for Python {
     }
 
     fn further_checks(&self, stage: StageKind, root: &Root, pair: &Pair<'_>, machine: &Machine) -> Vec<Step> {
-        if stage == StageKind::Syntax { names::checks(root, pair, machine) } else { Vec::new() }
+        if stage == StageKind::Syntax { undefined_names::checks(root, pair, machine) } else { Vec::new() }
     }
 
     fn read_further(
@@ -212,7 +212,7 @@ impl Stages for Python {
         output: &StepOutput,
         context: &ReadContext<'_>,
     ) -> Option<FurtherFindings> {
-        names::read(output, context)
+        undefined_names::read(output, context)
     }
 
     fn plants(&self, stage: StageKind, root: &Root, files: &dyn Files, name: &str) -> Vec<Plant> {

@@ -9,8 +9,8 @@ use perspt_core::stage::Root;
 use super::roots;
 use super::settings::Settings;
 use crate::plugin::{Expect, Files, Plant};
+use crate::shared::file_names::is_data_folder;
 use crate::shared::glob;
-use crate::shared::places::is_data_folder;
 
 const SYNTAX_ERROR: &str = "\ndef perspt_planted(:\n";
 /// A failing test; both runners see its kind, whatever names of functions and classes pytest is told to look for.

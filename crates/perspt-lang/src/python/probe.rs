@@ -10,7 +10,7 @@ use perspt_core::stage::{StepEnd, StepOutput};
 use super::stages::{PYTEST, PYTHON, UNITTEST, interpreter};
 use super::{SYNTAX_SCRIPT, UNITTEST_SCRIPT, junit, syntax, unittest};
 use crate::plugin::{Machine, Probe, ToolState};
-use crate::shared::report::{both, first_line, of, text};
+use crate::shared::report::{both_streams, first_line, output_of, text};
 use crate::shared::step::step;
 
 const REPORT: &str = "{tmp}/perspt-probe-report";
@@ -103,26 +103,27 @@ pub(crate) fn read(probe: &Probe, outputs: &[StepOutput]) -> ToolState {
     let missing = |why: String| ToolState::Missing { why, install: install.clone() };
     let broken = |why: String| ToolState::Broken { why, install: install.clone() };
     let tool = &probe.tool;
-    let Some(version) = of(outputs, "version") else { return missing("it was not run".to_owned()) };
-    let said = both(version);
+    let Some(version) = output_of(outputs, "version") else { return missing("it was not run".to_owned()) };
+    let printed = both_streams(version);
     match &version.end {
         StepEnd::Exited(0) => {}
         StepEnd::TimedOut => return broken(format!("`{tool} --version` did not answer")),
         StepEnd::NotStarted(why) => return missing(format!("the interpreter does not start: {why}")),
-        StepEnd::Exited(_) if said.contains("No module named pytest") => {
-            return missing(first_line(&said).to_owned());
+        StepEnd::Exited(_) if printed.contains("No module named pytest") => {
+            return missing(first_line(&printed).to_owned());
         }
         StepEnd::Exited(_) | StepEnd::Signalled(_) => {
-            let why = format!("`{tool} --version` ended with {}: {}", version.end.shown(), first_line(&said));
+            let why =
+                format!("`{tool} --version` ended with {}: {}", version.end.shown(), first_line(&printed));
             return if tool == PYTEST { broken(why) } else { missing(why) };
         }
     }
-    let Some(run) = of(outputs, "run") else { return broken("its project was not run".to_owned()) };
+    let Some(run) = output_of(outputs, "run") else { return broken("its project was not run".to_owned()) };
     if run.end == StepEnd::TimedOut {
         return broken(format!("{tool} did not answer on a project of ours"));
     }
     if saw_both(tool, run) {
-        let version = first_line(&said);
+        let version = first_line(&printed);
         if tool != PYTHON {
             return ToolState::works(version);
         }
@@ -130,8 +131,8 @@ pub(crate) fn read(probe: &Probe, outputs: &[StepOutput]) -> ToolState {
         let lost = if modules.is_empty() { OLD } else { "" };
         return ToolState::Works { version: format!("{version}{lost}"), modules };
     }
-    let said = both(run);
-    let last = said.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or("");
+    let printed = both_streams(run);
+    let last = printed.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or("");
     broken(format!(
         "{tool} on a project of ours, half of it wrong on purpose, did not report that: {}, {last}",
         run.end.shown()
@@ -141,7 +142,7 @@ pub(crate) fn read(probe: &Probe, outputs: &[StepOutput]) -> ToolState {
 /// What the interpreter says of its standard library. Private modules are left out, and `test`: many projects call
 /// their folder of tests so.
 fn standard_modules(outputs: &[StepOutput]) -> BTreeSet<String> {
-    let listed = of(outputs, MODULES).filter(|output| output.end.is_success());
+    let listed = output_of(outputs, MODULES).filter(|output| output.end.is_success());
     let names = listed.map(|output| text(&output.stdout)).unwrap_or_default();
     let is_public = |name: &&str| *name != "test" && (!name.starts_with('_') || *name == "__future__");
     names.split_whitespace().filter(is_public).map(str::to_owned).collect()

@@ -9,12 +9,12 @@ use serde_json::Value;
 
 use super::{decides_evidence, is_test_material, manifest, roots};
 use crate::plugin::{Files, OldTestFile, Pair};
-use crate::shared::compare::Compared;
-use crate::shared::loads;
+use crate::shared::compare::Comparison;
+use crate::shared::reaches_tests;
 use crate::shared::toml;
 
 /// Everything found between base and candidate.
-pub(crate) fn changed(pair: &Pair<'_>, compared: &Compared) -> Vec<ChangedEvidence> {
+pub(crate) fn changed(pair: &Pair<'_>, compared: &Comparison) -> Vec<ChangedEvidence> {
     let roots = roots::find(pair.base);
     let has_tests = |path: &RelPath| roots::of(&roots, path).is_some_and(|root| root.has_tests);
     let mut found = Vec::new();
@@ -32,8 +32,8 @@ pub(crate) fn changed(pair: &Pair<'_>, compared: &Compared) -> Vec<ChangedEviden
         }
     }
     found.extend(judges(compared));
-    found.extend(loads::asks(compared));
-    found.extend(loads::changed(compared));
+    found.extend(reaches_tests::code_that_asks(compared));
+    found.extend(reaches_tests::changed(compared));
     found
 }
 
@@ -115,12 +115,16 @@ fn with_dependencies(old: &str, new: &str) -> Option<String> {
 }
 
 /// New macros with the names of those by which tests fail. One that only moved is not new.
-fn judges(compared: &Compared) -> Vec<ChangedEvidence> {
-    let known: BTreeSet<String> =
-        compared.sides.values().flat_map(|side| &side.base.1.judges).map(|spot| spot.text.clone()).collect();
+fn judges(compared: &Comparison) -> Vec<ChangedEvidence> {
+    let known: BTreeSet<String> = compared
+        .sources
+        .values()
+        .flat_map(|side| &side.base.source.judges)
+        .map(|spot| spot.text.clone())
+        .collect();
     let mut found = Vec::new();
-    for (path, side) in &compared.sides {
-        for spot in side.candidate.1.judges.iter().filter(|spot| !known.contains(&spot.text)) {
+    for (path, side) in &compared.sources {
+        for spot in side.candidate.source.judges.iter().filter(|spot| !known.contains(&spot.text)) {
             let name: String = spot.text.split(['!', '{', '(']).nth(1).unwrap_or_default().trim().to_owned();
             let what =
                 format!("line {}: a macro takes the name of `{name}!`, by which tests fail", spot.line);

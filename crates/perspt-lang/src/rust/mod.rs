@@ -7,10 +7,10 @@ mod docs;
 mod evidence;
 mod failure;
 mod fetch;
+mod files_read;
 mod gated;
 mod layout;
 mod libtest;
-mod looked;
 mod manifest;
 mod messages;
 mod plants;
@@ -34,8 +34,8 @@ use crate::plugin::{
     Tools, Words,
 };
 use crate::shared::compare::compare;
+use crate::shared::file_names::{chooses_tools, is_test_data};
 use crate::shared::old_tests;
-use crate::shared::places::{chooses_tools, is_test_data};
 use crate::shared::report;
 use crate::shared::stubs::new_stubs;
 use layout::RustLayout;

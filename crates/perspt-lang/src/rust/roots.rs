@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::layout::RUST;
 use super::{NAME, manifest};
 use crate::plugin::Files;
-use crate::shared::places::is_data_of;
+use crate::shared::file_names::is_data_of;
 use crate::shared::toml::texts;
 use crate::syntax::parse;
 

@@ -212,7 +212,7 @@ impl<'a, 't> Reader<'a, 't> {
                 continue;
             }
             if self.marked.is("declares", node) {
-                let name = name_of(node).map(|name| self.said(name)).unwrap_or_default();
+                let name = name_of(node).map(|name| self.text_of(name)).unwrap_or_default();
                 source.declares.push((name, self.is_guarded(&part, &open)));
             }
             if self.marked.is("test.macro", node) || self.holds_macro(node) {
@@ -246,7 +246,7 @@ impl<'a, 't> Reader<'a, 't> {
         source
     }
 
-    fn said(&self, node: Node<'_>) -> String {
+    fn text_of(&self, node: Node<'_>) -> String {
         self.text.get(node.byte_range()).unwrap_or_default().to_owned()
     }
 
@@ -265,7 +265,7 @@ impl<'a, 't> Reader<'a, 't> {
             let around = open.iter().filter(|(_, name)| name.start != start);
             let names = around.map(|(_, name)| self.text.get(name.clone()).unwrap_or_default());
             spots.push(Spot {
-                text: self.said(*node),
+                text: self.text_of(*node),
                 path: names.map(|name| name.split('<').next().unwrap_or_default().to_owned()).collect(),
                 start,
                 line: node.start_position().row as u32 + 1,
@@ -340,7 +340,7 @@ impl<'a, 't> Reader<'a, 't> {
             .flat_map(|node| tokens(*node, self.text, &|id| self.comments.contains(&id), None))
             .collect();
         found.extend(tokens(node, self.text, &is_left_out, self.language.layout));
-        let name = name.map(|name| self.said(name)).unwrap_or_else(|| format!("<{}>", node.kind()));
+        let name = name.map(|name| self.text_of(name)).unwrap_or_else(|| format!("<{}>", node.kind()));
         self.finished((kind, &name), (part.first(), node), found, part, open)
     }
 
@@ -420,14 +420,14 @@ impl<'a, 't> Reader<'a, 't> {
             if child.kind() == "fn" {
                 name = children.get(at + 1).filter(|next| next.kind() == "identifier");
             }
-            let ends = self.said(*child).starts_with('{');
+            let ends = self.text_of(*child).starts_with('{');
             let Some(named) = name.filter(|_| child.kind() == "token_tree" && ends) else { continue };
             let parts = children[first..=at].iter().filter(|part| part.id() != named.id());
             let found: Vec<Token> = parts
                 .flat_map(|part| tokens(*part, self.text, &|id| self.comments.contains(&id), None))
                 .collect();
             let ends = (children[first], *child);
-            items.push(self.finished((Kind::Test, &self.said(*named)), ends, found, part, open));
+            items.push(self.finished((Kind::Test, &self.text_of(*named)), ends, found, part, open));
             (first, name) = (at + 1, None);
         }
         items

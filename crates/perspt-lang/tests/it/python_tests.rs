@@ -2,7 +2,7 @@
 
 use perspt_core::reading::{Reading, StageKind, TestEnd};
 use perspt_lang::plugin::{CommandKind, FromCandidate, Pair, Selection};
-use perspt_lang::{Plugin, names, plugin};
+use perspt_lang::{Plugin, mentions, plugin};
 
 use crate::support::{Map, Slot, as_it_was, ends, facts, old_tree, path, stage, working};
 
@@ -456,8 +456,9 @@ fn packages_and_names_are_looked_up_literally() {
     for name in ["requests", "ruamel-yaml", "pytest-cov", "numpy", "idna"] {
         assert!(found.contains(name), "{name}: {found:?}");
     }
-    assert!(names("Write it in Python, please", python().task_words()));
+    assert!(mentions("Write it in Python, please", python().task_words()));
     assert!(
-        names("mend tool.py", python().task_words()) && !names("mend the spyware", python().task_words())
+        mentions("mend tool.py", python().task_words())
+            && !mentions("mend the spyware", python().task_words())
     );
 }
