@@ -16,6 +16,13 @@ pub trait Stages: Sync + Send {
     /// Every root of this language in a tree; empty where there is none.
     fn roots(&self, files: &dyn Files) -> Vec<Root>;
 
+    /// What kind of project further up takes a folder in (`cargo workspace`), given the folder's own manifest, the one
+    /// above it, and the folder's path below that. Its tools would need what lies outside the folder.
+    fn claims(&self, own: &str, above: &str, below: &RelPath) -> Option<&'static str> {
+        let _ = (own, above, below);
+        None
+    }
+
     /// What its tools are given on this machine.
     fn machine(&self, host: &dyn Host) -> Machine {
         let _ = host;

@@ -89,6 +89,10 @@ impl Stages for Rust {
         roots::find(files)
     }
 
+    fn claims(&self, own: &str, above: &str, below: &RelPath) -> Option<&'static str> {
+        roots::is_member(own, above, below).then_some("cargo workspace")
+    }
+
     fn machine(&self, host: &dyn Host) -> Machine {
         fetch::machine(host)
     }

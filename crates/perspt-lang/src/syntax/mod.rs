@@ -20,6 +20,7 @@
 //! | `binds`, `extends` | a name that a later one of its scope takes away; one that only adds to the one before |
 //! | `judge`, `placeholder`, `asks` | a macro by which tests fail; code still to be written; a question whether tests run |
 
+mod marked;
 mod parse;
 mod tokens;
 

@@ -61,3 +61,16 @@ fn tools_are_told_of_folders_in_the_users_home_that_are_there_or_that_a_variable
     assert!(!found.caches.contains(&Cache::Folder("/cargo".to_owned())), "programs and keys lie there");
     assert_eq!(machine(&[], &[]), Machine::default());
 }
+
+#[test]
+fn a_cargo_workspace_claims_folders_below_it_unless_it_or_they_say_otherwise() {
+    let rust = perspt_lang::plugin("rust").unwrap();
+    let own = "[package]\nname = \"a\"\n";
+    let above = "[workspace]\nmembers = []\nexclude = [\"old\"]\n";
+    let claims = |own: &str, above: &str, below: &str| rust.claims(own, above, &path(below));
+    assert_eq!(claims(own, above, "new/a"), Some("cargo workspace"));
+    assert_eq!(claims(own, above, "old/a"), None);
+    assert_eq!(claims(own, own, "new/a"), None);
+    assert_eq!(claims(&format!("{own}[workspace]\n"), above, "new/a"), None);
+    assert_eq!(claims("[", above, "new/a"), None, "a manifest that is broken is told later");
+}
