@@ -248,6 +248,6 @@ pub struct FurtherFindings {
 pub struct Fetch {
     /// What is run.
     pub step: Step,
-    /// Files of the tree that choose programs: the text that stands in their place, `None` where they are left out.
+    /// Files of the tree that choose programs: the text that replaces each, `None` where they are left out.
     pub instead: BTreeMap<RelPath, Option<String>>,
 }

@@ -116,7 +116,7 @@ pub(crate) fn needs_pytest(root: &Root, files: &dyn Files) -> Vec<RelPath> {
     tests.filter(|path| files.text(path).is_some_and(|text| is_for_pytest(&text))).collect()
 }
 
-/// Whether pytest alone sees all tests of a text: it is imported, or a test stands in no class, or in one without bases.
+/// Whether pytest alone sees all tests of a text: it is imported, or a test is in no class, or in one without bases.
 fn is_for_pytest(text: &str) -> bool {
     let source = parse(&SYNTAX, text);
     let has_bases = |scope: &str| {

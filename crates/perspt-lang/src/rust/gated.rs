@@ -17,7 +17,7 @@ use crate::shared::toml::{at, texts};
 struct Gated {
     file: RelPath,
     lines: (u32, u32),
-    /// What stands between the parentheses.
+    /// The text between the parentheses.
     condition: String,
 }
 
@@ -185,13 +185,13 @@ fn items(text: &str) -> Vec<((u32, u32), String)> {
     found
 }
 
-/// What an attribute stands before, other attributes and comments aside.
+/// The item after an attribute, other attributes and comments aside.
 fn guarded(attribute: Node<'_>) -> Option<Node<'_>> {
     std::iter::successors(attribute.next_named_sibling(), |node| node.next_named_sibling())
         .find(|node| !["attribute_item", "line_comment", "block_comment"].contains(&node.kind()))
 }
 
-/// What stands between the parentheses of `#[cfg(…)]`.
+/// The text between the parentheses of `#[cfg(…)]`.
 fn condition_of(attribute: &str) -> Option<String> {
     let inside = attribute.trim_start_matches(['#', '!', '[', ' ']).strip_prefix("cfg")?.trim_start();
     let inside = inside.strip_prefix('(')?;

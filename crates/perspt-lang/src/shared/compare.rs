@@ -72,7 +72,7 @@ impl ChangedSource {
     }
 }
 
-/// Tests, and what stands beside them, that differ from their old text only in names that changed everywhere: by file
+/// Tests and helpers that differ from their old text only in names that changed everywhere: by file
 /// and old name, with the name in the same file now.
 pub(crate) type Renamed = BTreeMap<(RelPath, String), String>;
 
@@ -91,7 +91,7 @@ struct SideTest<'s> {
     id: TestId,
     item: &'s Item,
     text: String,
-    /// The file it stands in; of documentation none.
+    /// Its file; `None` for a test in documentation.
     file: Option<&'s SourceText>,
 }
 
@@ -195,7 +195,7 @@ impl Matching<'_> {
         self.inventory.added.extend(std::mem::take(&mut self.new).into_iter().map(|new| new.id));
     }
 
-    /// Tests whose text still stands and that something of the same name hides now.
+    /// Tests whose text is unchanged, but hidden by a later definition of the same name.
     fn hidden<'p>(&mut self, pairs: impl Iterator<Item = &'p (MatchedTest, MatchedTest)>) {
         for (old, new) in pairs.filter(|(old, new)| new.hiding.len() > old.hiding.len()) {
             self.inventory.changed.push(ChangedTest {
@@ -355,7 +355,7 @@ fn data(pair: &Pair<'_>, layout: &dyn Layout, change: &Change, changes: &[Change
     (!only_grew).then(|| ChangedSupport { path: change.path.clone(), what: what.to_owned() })
 }
 
-/// Whether every line of a text stands in another one, in the same order.
+/// Whether a text has every line of another one, in the same order.
 fn grew(old: &str, new: &str) -> bool {
     let lines = |text: &str| -> Vec<String> {
         text.lines().map(|line| line.trim_end().trim_end_matches(',').to_owned()).collect()

@@ -4,7 +4,7 @@ use perspt_core::plan::Criticality;
 use perspt_core::reading::TestName;
 use perspt_core::residual::{Class, Component, Milli, Residual};
 
-/// What a failing test that nobody named weighs.
+/// The weight of a failing test that no contract names.
 pub(crate) const UNNAMED_TEST: Criticality = Criticality::High;
 
 /// The residual of one test that failed.

@@ -233,7 +233,7 @@ fn indent(text: &str, at: usize) -> String {
     line.chars().take_while(|c| c.is_whitespace()).collect()
 }
 
-/// A part of a text with its edits; of two that overlap the first stands.
+/// A part of a text with its edits; of two that overlap the first is made.
 fn applied(text: &str, range: Range<usize>, mut edits: Vec<Edit>) -> String {
     edits.sort_by_key(|(at, _)| (at.start, at.end));
     let mut out = String::new();

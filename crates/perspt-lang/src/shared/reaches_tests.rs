@@ -37,7 +37,7 @@ fn rebound(side: &ChangedSource) -> Vec<String> {
     used.iter().filter(other).map(|name| (*name).to_owned()).collect()
 }
 
-/// Where the names come from that a file's tests see by its imports and by what stands beside them.
+/// Where the names come from that a file's tests see by its imports and by the items beside them.
 fn bindings<'s>(side: &ChangedSource, source: &'s Source) -> BTreeMap<&'s str, BTreeSet<&'s str>> {
     let mut found: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for import in source.imports.iter().filter(|import| side.role == FileRole::Tests || import.guarded) {

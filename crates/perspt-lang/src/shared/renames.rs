@@ -51,7 +51,7 @@ impl<'a> Renames<'a> {
                 return false;
             }
         }
-        // A name that stands for two things now hides which of them a test means.
+        // Where a name now means two things, it is not known which of them a test means.
         let targets: BTreeSet<&&str> = found.values().collect();
         let is_one_to_one = targets.len() == found.len();
         let changed: Vec<(&str, &str)> = found.into_iter().filter(|(one, other)| one != other).collect();
