@@ -8,6 +8,7 @@ use perspt_core::event::{
 use perspt_core::ids::Millis;
 use perspt_core::outcome::{EndReason, NodeEnd, Outcome};
 use perspt_core::reading::{StageKind, Status};
+use perspt_core::stage::StageRole;
 use perspt_core::state::{InFlight, NodeState, Work};
 
 use crate::dice::Dice;
@@ -423,4 +424,26 @@ fn a_reused_reading_that_is_not_seen_again_is_replaced_and_looked_at_once() {
         let (_, flight) = world.running();
         assert!(!is_test(&flight), "it is not looked at a third time");
     }
+}
+
+#[test]
+fn a_shown_stage_that_cannot_look_holds_nothing_up() {
+    let mut world = World::lucky();
+    world.until(|flight| flight.effect == Effect::Probe);
+    let mut rust = stages_of(&root("", "rust"));
+    rust.stages
+        .iter_mut()
+        .filter(|tool| tool.kind == StageKind::Lint)
+        .for_each(|tool| tool.role = StageRole::Shown);
+    let (tools, confinement) = (vec![], "full".to_owned());
+    world.ends_with(Ended::Probed { roots: vec![rust], tools, detail: blob("probes"), confinement });
+    let (_, flight) = world.until_node("core", measures(StageKind::Lint));
+    let Effect::Measure { branch, stage, .. } = &flight.effect else { panic!() };
+    let mut reading = green(branch.tree, stage);
+    reading.status = Status::Unavailable("it hangs".to_owned());
+    let environment = Some(missing("a linter"));
+    world.ends_with(Ended::Measured { reading, environment, runs: vec![], reused: false });
+    assert_eq!(world.state.degraded, None);
+    world.run();
+    assert_eq!(ended(&world), (EndReason::NodesClosed, Outcome::Success));
 }
