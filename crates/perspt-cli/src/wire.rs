@@ -13,7 +13,7 @@ use perspt_agent::trouble::too_many_files;
 use perspt_core::event::{SessionStarted, Trouble};
 use perspt_core::ids::SessionId;
 use perspt_core::state::SessionState;
-use perspt_lang::plugin::Machine;
+use perspt_lang::plugin::{Host, Machine};
 use perspt_model::{Key, Model, OpenAi, OpenAiConfig, Recorded, shown_url};
 use perspt_policy::mask::Masks;
 use perspt_sandbox::Runner;
@@ -132,42 +132,40 @@ pub fn runner() -> Result<Runner, Failure> {
     Ok(Runner::new(helper, vec![BOX.to_owned()]))
 }
 
-/// What plugins must know of the machine.
-pub fn machine(workspace: &Path) -> Machine {
-    // One whose interpreter is gone is still the project's own: it is tried, and named where it does not start.
-    let python = |folder: &Path| {
-        let path = folder.join("bin/python");
-        let is_environment = folder.join("pyvenv.cfg").exists() || path.symlink_metadata().is_ok();
-        is_environment.then(|| path.to_string_lossy().into_owned())
-    };
-    Machine {
-        workspace_python: python(&workspace.join(".venv")),
-        active_python: std::env::var_os("VIRTUAL_ENV").and_then(|folder| python(Path::new(&folder))),
+/// The machine as plugins may ask about it.
+struct ThisHost {
+    workspace: String,
+}
+
+impl Host for ThisHost {
+    fn workspace(&self) -> &str {
+        &self.workspace
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        std::env::var(name).ok()
+    }
+
+    fn exists(&self, path: &str) -> bool {
+        Path::new(path).symlink_metadata().is_ok()
+    }
+
+    fn is_folder(&self, path: &str) -> bool {
+        Path::new(path).is_dir()
     }
 }
 
+/// What the languages' tools are given here.
+pub fn machine(workspace: &Path) -> Machine {
+    Machine::of(perspt_lang::plugins(), &ThisHost { workspace: workspace.to_string_lossy().into_owned() })
+}
+
 /// The environment every command starts from: an allow-list, nothing else.
-pub fn environment() -> BTreeMap<String, String> {
-    let mut env = BTreeMap::new();
-    let mut set = |name: &str, value: Option<String>| {
-        if let Some(value) = value {
-            env.insert(name.to_owned(), value);
-        }
-    };
-    let own = |name: &str| std::env::var(name).ok();
-    let in_home = |folder: &str| {
-        let path = Path::new(&std::env::var_os("HOME")?).join(folder);
-        path.is_dir().then(|| path.to_string_lossy().into_owned())
-    };
-    set("PATH", own("PATH").or_else(|| Some("/usr/local/bin:/usr/bin:/bin".to_owned())));
-    set("LANG", Some("C.UTF-8".to_owned()));
-    set("TERM", Some("dumb".to_owned()));
-    set("CARGO_HOME", own("CARGO_HOME").or_else(|| in_home(".cargo")));
-    set("RUSTUP_HOME", own("RUSTUP_HOME").or_else(|| in_home(".rustup")));
-    // Commands have a home of their own; packages that were installed for the user lie in the user's.
-    set("PYTHONUSERBASE", own("PYTHONUSERBASE").or_else(|| in_home(".local")));
-    set("PYENV_ROOT", own("PYENV_ROOT").or_else(|| in_home(".pyenv")));
-    env
+pub fn environment(machine: &Machine) -> BTreeMap<String, String> {
+    let path = std::env::var("PATH").unwrap_or_else(|_| "/usr/local/bin:/usr/bin:/bin".to_owned());
+    let own = [("PATH", path.as_str()), ("LANG", "C.UTF-8"), ("TERM", "dumb")];
+    let own = own.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    machine.env.clone().into_iter().chain(own).collect()
 }
 
 /// What is hidden from the commands that build and test: the user's secrets and perspt's own data.
@@ -253,16 +251,17 @@ pub fn drive(home: &Home, config: &Config, open: Open, view: &mut dyn View) -> R
     let Open { mut writer, state, workspace, lease, .. } = open;
     let session = writer.session().clone();
     let runtime = runtime()?;
+    let machine = machine(&workspace);
     let parts = Parts {
         home: home.clone(),
         blobs: home.blobs(&session)?,
         texts: home.texts(&session)?,
         lease,
-        machine: machine(&workspace),
+        env: environment(&machine),
+        machine,
         workspace,
         runner: runner()?,
         plugins: perspt_lang::plugins().to_vec(),
-        env: environment(),
         secret_places: secret_places(home, config),
         masks: masks(),
         model: model_maker(config)?,

@@ -10,7 +10,7 @@ use crate::grade::Grade;
 use crate::ids::TreeId;
 use crate::inventory::Inventory;
 use crate::path::RelPath;
-use crate::residual::Residual;
+use crate::residual::{Component, Residual};
 
 /// A language plugin's name, such as `rust`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -23,7 +23,8 @@ impl fmt::Display for PluginName {
     }
 }
 
-/// The stages of verification, in the order they run.
+/// The kinds of stages, in the order they run. A new kind is a variant here, a place in [`StageKind::ALL`] and a row in
+/// [`StageKind::facts`]; then a plugin may describe a stage of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StageKind {
@@ -33,18 +34,102 @@ pub enum StageKind {
     Syntax,
     /// The compiler or type checker accepts the tree.
     Build,
+    /// Style and likely mistakes.
+    Lint,
     /// The tests run, test by test.
     Test,
 }
 
+/// What holds for every stage of a kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KindFacts {
+    /// The name in events and on screens.
+    pub name: &'static str,
+    /// The component of the energy that it measures.
+    pub component: Component,
+    /// Whether a failure keeps the later stages of the same root from running.
+    pub gates: bool,
+    /// What it proves of a file it has read. For tests: where one has passed.
+    pub proves: Option<Grade>,
+    /// Which of its findings are not charged where the tree before has them too.
+    pub inherits: Inherits,
+    /// What it is doing, for people who wait.
+    pub progress: &'static str,
+    /// What a user can do where it did not see a planted error.
+    pub when_blind: &'static str,
+}
+
+/// Which findings that were there before are not charged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Inherits {
+    /// All.
+    All,
+    /// Those in files that the node does not touch.
+    UntouchedFiles,
+    /// Those in packages that the node does not touch: in its own they keep tests from running.
+    OtherPackages,
+}
+
 impl StageKind {
+    /// Every kind.
+    pub const ALL: [StageKind; 5] =
+        [StageKind::Structure, StageKind::Syntax, StageKind::Build, StageKind::Lint, StageKind::Test];
+
     /// The name in events and on screens.
     pub fn as_str(self) -> &'static str {
+        self.facts().name
+    }
+
+    /// The one table of kinds.
+    pub const fn facts(self) -> KindFacts {
+        const SEES: &str = "the project's own configuration must let its tools see the files of this folder";
         match self {
-            StageKind::Structure => "structure",
-            StageKind::Syntax => "syntax",
-            StageKind::Build => "build",
-            StageKind::Test => "test",
+            StageKind::Structure => KindFacts {
+                name: "structure",
+                component: Component::Str,
+                gates: false,
+                proves: Some(Grade::Syntax),
+                inherits: Inherits::All,
+                progress: "looking at what changed",
+                when_blind: SEES,
+            },
+            StageKind::Syntax => KindFacts {
+                name: "syntax",
+                component: Component::Syn,
+                gates: true,
+                proves: Some(Grade::Syntax),
+                inherits: Inherits::UntouchedFiles,
+                progress: "checking the syntax",
+                when_blind: SEES,
+            },
+            StageKind::Build => KindFacts {
+                name: "build",
+                component: Component::Syn,
+                gates: true,
+                proves: Some(Grade::Build),
+                inherits: Inherits::OtherPackages,
+                progress: "building",
+                when_blind: SEES,
+            },
+            StageKind::Lint => KindFacts {
+                name: "lint",
+                component: Component::Str,
+                gates: false,
+                proves: None,
+                inherits: Inherits::UntouchedFiles,
+                progress: "checking the style",
+                when_blind: SEES,
+            },
+            StageKind::Test => KindFacts {
+                name: "test",
+                component: Component::Log,
+                gates: false,
+                proves: Some(Grade::Tests),
+                inherits: Inherits::OtherPackages,
+                progress: "running the tests",
+                when_blind: "the tests must import and call the code of this folder itself, not an installed copy; \
+                             add one that does",
+            },
         }
     }
 }

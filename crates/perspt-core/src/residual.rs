@@ -59,6 +59,8 @@ pub enum Class {
     CollectionError,
     /// The compiler warns.
     CompileWarning,
+    /// A linter or formatter would have it otherwise.
+    LintFinding,
     /// A test failed; the symbol is its name.
     TestFailed,
     /// A target that lists no tests failed.
@@ -127,6 +129,7 @@ impl Class {
             Class::ImportError => "import-error",
             Class::CollectionError => "collection-error",
             Class::CompileWarning => "compile-warning",
+            Class::LintFinding => "lint-finding",
             Class::TestFailed => "test-failed",
             Class::TargetFailed => "target-failed",
             Class::TestsVanished => "tests-vanished",

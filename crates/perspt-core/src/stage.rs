@@ -126,8 +126,39 @@ pub struct Stage {
     pub kind: StageKind,
     /// The tool, as a person would name it: `cargo check`, `pytest`.
     pub tool: String,
-    /// Whether a node can be stable without it.
-    pub required: bool,
+    /// What its result means for a candidate.
+    pub role: StageRole,
     /// What to run.
     pub steps: Vec<Step>,
+}
+
+impl Stage {
+    /// A stage without which no candidate is stable.
+    pub fn required(kind: StageKind, tool: &str, steps: Vec<Step>) -> Stage {
+        Stage { kind, tool: tool.to_owned(), role: StageRole::Required, steps }
+    }
+
+    /// A stage whose result is shown and changes nothing.
+    pub fn shown(kind: StageKind, tool: &str, steps: Vec<Step>) -> Stage {
+        Stage { role: StageRole::Shown, ..Stage::required(kind, tool, steps) }
+    }
+}
+
+/// What a stage's result means for a candidate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StageRole {
+    /// It must look, and what it finds is charged. Its green counts once it has seen a planted error.
+    #[default]
+    Required,
+    /// It looks at a candidate on which no required stage failed. What it finds is shown and never charged, it proves
+    /// nothing, and where it cannot look nothing is missing.
+    Shown,
+}
+
+impl StageRole {
+    /// Whether it is the usual one, which events leave out.
+    pub fn is_required(&self) -> bool {
+        *self == StageRole::Required
+    }
 }

@@ -14,6 +14,7 @@
 //! | `manifest-error`, `build-script-failed`, `tests-unseen` | boot | nothing could be built or run |
 //! | `unmeasured-file` | str | no tool looked at this file |
 //! | `invalid-data` | syn | a data file cannot be parsed |
+//! | `lint-finding` | str | a linter or formatter would have it otherwise |
 //! | `stub` | str | code that is still to be written |
 //!
 //! What a candidate did to tests is no charge: it is said test by test in an inventory, and consents decide.
@@ -27,7 +28,7 @@ pub mod shell;
 mod syntax;
 
 pub use plugin::Plugin;
-pub use shared::words::names;
+pub use shared::mentions::mentions;
 
 static PLUGINS: [&dyn Plugin; 2] = [&rust::Rust, &python::Python];
 

@@ -51,7 +51,7 @@ pub fn read(output: &StepOutput) -> Option<Vec<Residual>> {
     if code == 0 {
         return Some(Vec::new());
     }
-    let printed = report::both(output);
+    let printed = report::both_streams(output);
     let message = report::first_line(&printed).to_owned();
     // `path: line 3: syntax error …` or `path: 3: Syntax error …`
     let line = message.split([':', ' ']).find_map(|word| word.parse::<u64>().ok());

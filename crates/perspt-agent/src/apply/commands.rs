@@ -9,7 +9,7 @@ use perspt_core::reading::PluginName;
 use perspt_core::stage::{Profile, Root, Step, StepEnd, Streams};
 use perspt_core::state::{Node, SessionState};
 use perspt_core::tree::{Entry, Tree};
-use perspt_lang::names;
+use perspt_lang::mentions;
 use perspt_lang::plugin::{AddPackages, CommandKind, Fetch, Files, Plugin};
 use perspt_policy::argv::parse_argv;
 use perspt_sandbox::Cancel;
@@ -137,7 +137,7 @@ impl Actor {
             .flat_map(|one| one.packages(files))
             .collect();
         let is_known = |name: &String| {
-            known.contains(name) || [task, &plan].iter().any(|text| names(text, &[name.as_str()]))
+            known.contains(name) || [task, &plan].iter().any(|text| mentions(text, &[name.as_str()]))
         };
         let unknown = packages.into_iter().filter(|name| !is_known(name));
         let why = "it is to be added, and no task, plan, manifest or lock file names it";

@@ -24,6 +24,9 @@ pub struct Probed {
     pub tools: BTreeMap<String, Tools>,
 }
 
+/// The runs of probes that an event has room for.
+const RUNS: usize = 4;
+
 impl Actor {
     pub(crate) async fn probe(&self, state: &SessionState, cancel: &Cancel) -> Result<Ended, EffectError> {
         let Some(branch) = state.head_branch() else { return Err(EffectError::BaseMoved) };
@@ -47,8 +50,9 @@ impl Actor {
         let confinement = self.parts.runner.what_can_be_had().await.map_err(AgentError::from)?;
         let detail = self.store_blob(&probed)?;
         let mut runs = slot.take_runs();
-        // They ran side by side.
-        runs.sort_by(|one, other| (&one.step, &one.command).cmp(&(&other.step, &other.command)));
+        // They ran side by side; what failed is what somebody will look for.
+        runs.sort_by_key(|run| (run.end == "exit code 0", run.step.clone(), run.command.clone()));
+        runs.truncate(RUNS);
         let confinement = confinement_text(&confinement);
         Ok(Ended::Probed { roots: stages, tools: lines, confinement, detail, runs })
     }
@@ -66,11 +70,11 @@ impl Actor {
         let timeout = probe_timeout(state);
         for probe in plugin.probes(&self.parts.machine) {
             let known = before.tools.get(plugin.name()).and_then(|tools| tools.get(&probe.tool));
-            let Some(ToolState::Works { version: old }) = known else { continue };
+            let Some(ToolState::Works { version: old, .. }) = known else { continue };
             let seen = run_probe(slot, plugin, &probe, timeout, cancel).await;
             let (why, install) = match slot.freed(seen)? {
-                ToolState::Works { version } if version == *old => continue,
-                ToolState::Works { version } => (
+                ToolState::Works { version, .. } if version == *old => continue,
+                ToolState::Works { version, .. } => (
                     format!("it was `{old}` when the session began and is `{version}` now"),
                     "put the other one back or let this one stay, then `perspt resume`".to_owned(),
                 ),
@@ -90,14 +94,14 @@ impl Actor {
         for stage in self.stages_of(root, probed, files, &Selection::default()) {
             match stage {
                 Ok(stage) => {
-                    stages.push(StageTool { kind: stage.kind, tool: stage.tool, required: stage.required });
+                    stages.push(StageTool { kind: stage.kind, tool: stage.tool, role: stage.role });
                 }
                 Err(lack) => lacks.push(lack),
             }
         }
         let tools = probed.tools.get(&root.plugin.0);
         let plugin = self.plugin(&root.plugin);
-        lacks.extend(tools.and_then(|tools| plugin?.lack(root, files, tools)));
+        lacks.extend(tools.and_then(|tools| plugin?.missing_tool(root, files, tools)));
         let missing = lacks
             .into_iter()
             .map(|lack| MissingTool { tool: lack.tool, why: one_line(&lack.why), install: lack.install })
@@ -124,6 +128,11 @@ impl Actor {
     /// The results of this session's probes.
     pub(crate) fn probed(&self, state: &SessionState) -> Result<Probed, AgentError> {
         state.probe_detail.map_or(Ok(Probed::default()), |blob| self.load_blob("the probes", blob))
+    }
+
+    /// What the probes saw of a plugin's tools.
+    pub(crate) fn tools_of(&self, state: &SessionState, plugin: &dyn Plugin) -> Result<Tools, AgentError> {
+        Ok(self.probed(state)?.tools.remove(plugin.name()).unwrap_or_default())
     }
 }
 
@@ -190,7 +199,7 @@ async fn run_probe(
 
 fn line(tool: &str, state: &ToolState) -> String {
     let line = match state {
-        ToolState::Works { version } => format!("{tool}: {version}"),
+        ToolState::Works { version, .. } => format!("{tool}: {version}"),
         ToolState::Missing { why, .. } => format!("{tool}: missing ({why})"),
         ToolState::Broken { why, .. } => format!("{tool}: broken ({why})"),
     };

@@ -7,10 +7,9 @@ use perspt_core::path::RelPath;
 use perspt_core::reading::PluginName;
 use perspt_core::state::SessionState;
 use perspt_core::tree::Tree;
-use perspt_lang::names;
+use perspt_lang::mentions;
 use perspt_lang::plugin::Plugin;
 use perspt_sandbox::slot::{WalkError, WalkNote};
-use toml_edit::DocumentMut;
 
 use crate::AgentError;
 use crate::actor::Actor;
@@ -70,7 +69,7 @@ impl Actor {
         let Some(meta) = &state.meta else { return Vec::new() };
         let wished = |plugin: &&&'static dyn Plugin| match &meta.lang {
             Some(lang) => lang.0 == plugin.name(),
-            None => names(&meta.task, plugin.words()),
+            None => mentions(&meta.task, plugin.task_words()),
         };
         let plugins = self.parts.plugins.iter().filter(wished);
         plugins
@@ -78,24 +77,22 @@ impl Actor {
             .collect()
     }
 
-    /// A cargo workspace further up owns this folder. Its lock file and members could not be seen from here.
+    /// A project above the folder would claim it: its lock file and members lie out of sight.
     fn claimed_from_above(&self) -> Option<Ended> {
         let workspace = &self.parts.workspace;
-        let manifest = |folder: &Path| -> Option<DocumentMut> {
-            std::fs::read_to_string(folder.join("Cargo.toml")).ok()?.parse().ok()
-        };
-        if manifest(workspace)?.contains_key("workspace") {
-            return None;
-        }
-        let above = workspace.ancestors().skip(1).find(|folder| {
-            manifest(folder)
-                .is_some_and(|found| found.contains_key("workspace") && !excludes(&found, folder, workspace))
-        })?;
-        Some(unworkable(
-            "this folder belongs to a cargo workspace further up",
-            &format!("{} is its root", above.display()),
-            &format!("run perspt there: `perspt agent -w {}`", above.display()),
-        ))
+        self.parts.plugins.iter().find_map(|plugin| {
+            let manifest = |folder: &Path| std::fs::read_to_string(folder.join(plugin.manifest_name())).ok();
+            let own = manifest(workspace)?;
+            let (above, project) = workspace.ancestors().skip(1).find_map(|above| {
+                let below = RelPath::parse(workspace.strip_prefix(above).ok()?.to_str()?).ok()?;
+                Some((above, plugin.claims(&own, &manifest(above)?, &below)?))
+            })?;
+            Some(unworkable(
+                &format!("this folder belongs to a {project} further up"),
+                &format!("{} is its root", above.display()),
+                &format!("run perspt there: `perspt agent -w {}`", above.display()),
+            ))
+        })
     }
 
     /// The commit that git has checked out, read from its files. git itself is not run.
@@ -109,14 +106,6 @@ impl Actor {
         };
         id.chars().all(|c| c.is_ascii_hexdigit()).then_some(id)
     }
-}
-
-/// Whether a cargo workspace excludes a folder below it.
-fn excludes(manifest: &DocumentMut, root: &Path, folder: &Path) -> bool {
-    let Some(excluded) = manifest["workspace"].get("exclude").and_then(|item| item.as_array()) else {
-        return false;
-    };
-    excluded.iter().filter_map(|path| path.as_str()).any(|path| folder.starts_with(root.join(path)))
 }
 
 /// Greenfield: nothing is there but what every repository has.

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use perspt_core::stage::{Profile, Step};
+use perspt_lang::plugin::{Cache, Machine};
 use perspt_sandbox::slot::SlotError;
 use perspt_sandbox::{Access, Bind, Bounds, Network};
 
 use super::SlotGuard;
-use super::guard::environment_folder;
 
 impl SlotGuard<'_> {
     /// The slot's tree in place of the workspace.
@@ -17,10 +17,9 @@ impl SlotGuard<'_> {
         let workspace = self.config.workspace.to_owned();
         let mut binds =
             vec![Bind { from: self.slot.tree(), over: workspace.clone(), access: Access::ReadWrite }];
-        if let Some(venv) = environment_folder(&workspace) {
-            let place = workspace.join(venv.as_str());
-            binds.push(Bind { from: place.clone(), over: place, access: Access::ReadOnly });
-        }
+        let mounted = self.config.machine.mounted.iter().map(|folder| workspace.join(folder.as_str()));
+        let bind = |place: PathBuf| Bind { from: place.clone(), over: place, access: Access::ReadOnly };
+        binds.extend(mounted.filter(|place| place.is_dir()).map(bind));
         binds
     }
 
@@ -45,8 +44,7 @@ impl SlotGuard<'_> {
             }
             Profile::Fetch => {
                 writable.push(build);
-                let home = self.config.env.get("CARGO_HOME").map(PathBuf::from);
-                writable.extend(home.into_iter().flat_map(package_cache));
+                writable.extend(package_caches(self.config.machine));
                 Network::On
             }
         };
@@ -59,16 +57,17 @@ impl SlotGuard<'_> {
     }
 }
 
-/// The parts of cargo's home that hold packages, made where there are none. The user's programs, settings and keys lie
-/// in the same folder. Where something cannot be made, cargo reports it.
-fn package_cache(home: PathBuf) -> Vec<PathBuf> {
-    let folders = ["registry", "git"].map(|name| home.join(name));
-    for folder in &folders {
-        let _ = std::fs::create_dir_all(folder);
-    }
-    let locks = [".package-cache", ".package-cache-mutate"].map(|name| home.join(name));
-    for lock in &locks {
-        let _ = std::fs::File::options().write(true).create_new(true).open(lock);
-    }
-    folders.into_iter().chain(locks).filter(|path| path.exists()).collect()
+/// The places where tools keep packages, made where there are none. Where one cannot be made, the tool says so itself.
+fn package_caches(machine: &Machine) -> Vec<PathBuf> {
+    let made = machine.caches.iter().map(|cache| match cache {
+        Cache::Folder(path) => {
+            let _ = std::fs::create_dir_all(path);
+            PathBuf::from(path)
+        }
+        Cache::File(path) => {
+            let _ = std::fs::File::options().write(true).create_new(true).open(path);
+            PathBuf::from(path)
+        }
+    });
+    made.filter(|path| path.exists()).collect()
 }

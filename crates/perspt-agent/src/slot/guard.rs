@@ -52,6 +52,7 @@ impl Actor {
         let config = RunConfig {
             runner: &parts.runner,
             env: &parts.env,
+            machine: &parts.machine,
             workspace: &parts.workspace,
             secret_places: &parts.secret_places,
             outputs: Some(Outputs { blobs: &parts.blobs, masks: &parts.masks }),
@@ -61,16 +62,10 @@ impl Actor {
 
     fn open_slot(&self) -> Result<tokio::sync::Mutex<Slot>, SlotError> {
         let mut slot = Slot::open(&self.slot_dir(), PATIENCE)?;
-        slot.set_mount_points(environment_folder(&self.parts.workspace).into_iter().collect());
+        slot.set_mount_points(self.parts.machine.mounted.iter().cloned().collect());
         write_assets(&slot, &self.parts.plugins)?;
         Ok(tokio::sync::Mutex::new(slot))
     }
-}
-
-/// The workspace's own Python environment, which is used where it is.
-pub(super) fn environment_folder(workspace: &Path) -> Option<RelPath> {
-    let venv = RelPath::parse(".venv").ok()?;
-    workspace.join(".venv").is_dir().then_some(venv)
 }
 
 fn write_assets(slot: &Slot, plugins: &[&'static dyn Plugin]) -> Result<(), SlotError> {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use perspt_core::event::RunNote;
 use perspt_core::stage::{Step, StepEnd, StepOutput};
 use perspt_core::state::SessionState;
+use perspt_lang::plugin::Machine;
 use perspt_sandbox::slot::SlotError;
 use perspt_sandbox::{Bind, Cancel, CommandSpec, Confinement, End, Level, Ran, Runner};
 
@@ -25,6 +26,8 @@ pub struct RunConfig<'a> {
     pub runner: &'a Runner,
     /// The environment every command starts from.
     pub env: &'a BTreeMap<String, String>,
+    /// What the machine gives to the tools.
+    pub machine: &'a Machine,
     /// The workspace.
     pub workspace: &'a Path,
     /// Places that are hidden from commands that do not fetch.

@@ -10,7 +10,7 @@ use perspt_core::residual::{Class, Component, Residual};
 use perspt_core::stage::{Stage, Step, StepOutput};
 use perspt_core::state::SessionState;
 use perspt_core::tree::Change;
-use perspt_lang::plugin::{Files, ReadContext, Seen};
+use perspt_lang::plugin::{Files, Further, FurtherFindings, ReadContext};
 use perspt_lang::{data, shell};
 use perspt_sandbox::Cancel;
 
@@ -27,7 +27,7 @@ struct ExtraChecks<'a> {
     /// Reports that only the output names.
     late_reports: &'a (dyn Fn(&StepOutput) -> Vec<String> + Sync),
     /// What an output says; `None` where the tool could not look.
-    read: &'a (dyn Fn(&StepOutput, &TreeFiles) -> Option<Seen> + Sync),
+    read: &'a (dyn Fn(&StepOutput, &TreeFiles) -> Option<FurtherFindings> + Sync),
 }
 
 impl Actor {
@@ -44,12 +44,17 @@ impl Actor {
             return Ok(());
         }
         let pair = files.pair();
-        let steps = plugin.more(stage.kind, root, &pair, &self.parts.machine);
-        let described = Stage { kind: stage.kind, tool: reading.tool.clone(), required: true, steps };
+        let steps = plugin.further_checks(stage.kind, root, &pair, &self.parts.machine);
+        let described = Stage::required(stage.kind, &reading.tool, steps);
+        let tools = self.tools_of(state, plugin)?;
         let seen_as = slot.seen_as().to_string_lossy().into_owned();
         let read = |output: &StepOutput, files: &TreeFiles| {
             let (tree, seen_as) = (files.tree().id(), seen_as.as_str());
-            plugin.read_more(&described, output, &ReadContext { tree, root, seen_as, files })
+            plugin.read_further(
+                &described,
+                output,
+                &ReadContext { tree, root, seen_as, files, tools: &tools },
+            )
         };
         let checks = ExtraChecks {
             steps: &described.steps,
@@ -58,7 +63,8 @@ impl Actor {
             read: &read,
         };
         let seen = checks.run(slot, files, cancel).await?;
-        reading.parts = plugin.parts(stage.kind, &pair, seen.is_some());
+        let further = if seen.is_some() { Further::Looked } else { Further::DidNotLook };
+        reading.parts = plugin.less_proved(stage.kind, &pair, further);
         add(reading, seen);
         Ok(())
     }
@@ -78,7 +84,7 @@ impl Actor {
         let mut slot = self.take_slot().await?;
         let read = |output: &StepOutput, _: &TreeFiles| {
             let looked = RelPath::parse(&output.step).into_iter().collect();
-            Some(Seen { residuals: shell::read(output)?, looked })
+            Some(FurtherFindings { residuals: shell::read(output)?, looked })
         };
         let timeout = stage_timeout(state);
         let checks = ExtraChecks { steps: &steps, timeout, late_reports: &|_| Vec::new(), read: &read };
@@ -87,8 +93,8 @@ impl Actor {
     }
 }
 
-fn add(reading: &mut Reading, seen: Option<Seen>) {
-    let Seen { residuals, looked } = seen.unwrap_or_default();
+fn add(reading: &mut Reading, seen: Option<FurtherFindings>) {
+    let FurtherFindings { residuals, looked } = seen.unwrap_or_default();
     reading.residuals.extend(residuals);
     reading.looked.extend(looked);
 }
@@ -100,7 +106,7 @@ impl ExtraChecks<'_> {
         slot: &mut SlotGuard<'_>,
         files: &ComparedFiles,
         cancel: &Cancel,
-    ) -> Result<Option<Seen>, EffectError> {
+    ) -> Result<Option<FurtherFindings>, EffectError> {
         let mut seen = self.run_on(slot, &files.candidate, cancel).await?;
         if let Some(seen) = seen.as_mut().filter(|seen| !seen.residuals.is_empty()) {
             let before = self.run_on(slot, &files.base, cancel).await?.unwrap_or_default();
@@ -115,12 +121,12 @@ impl ExtraChecks<'_> {
         slot: &mut SlotGuard<'_>,
         files: &TreeFiles,
         cancel: &Cancel,
-    ) -> Result<Option<Seen>, EffectError> {
+    ) -> Result<Option<FurtherFindings>, EffectError> {
         if self.steps.is_empty() {
             return Ok(None);
         }
         slot.lay_out(files)?;
-        let mut seen: Option<Seen> = None;
+        let mut seen: Option<FurtherFindings> = None;
         for step in self.steps {
             let mut output = slot.run("more", step, self.timeout, cancel).await?;
             for name in (self.late_reports)(&output) {

@@ -21,7 +21,7 @@ impl Actor {
     ) -> Option<MissingTool> {
         let there =
             |path: &RelPath| exists(&self.parts.workspace, path) && !files.tree().entries.contains_key(path);
-        let path = run.plugin.wanted_files(reading, run.root, files).into_iter().find(there)?;
+        let path = run.plugin.missing_files(reading, run.root, files).into_iter().find(there)?;
         Some(MissingTool {
             tool: reading.tool.clone(),
             why: format!("`{path}` is needed, and your ignore rules keep it out of what is measured"),
@@ -31,12 +31,8 @@ impl Actor {
 }
 
 /// Why the first baseline could not be measured.
-pub(super) fn machine_fault(
-    plugin: &'static dyn Plugin,
-    reading: &Reading,
-    files: &dyn Files,
-) -> Option<MissingTool> {
-    let fault = || plugin.environment_fault(reading, files).or_else(|| writes_to_itself(plugin, reading));
+pub(super) fn machine_fault(plugin: &'static dyn Plugin, reading: &Reading) -> Option<MissingTool> {
+    let fault = || plugin.environment_fault(reading).or_else(|| writes_to_itself(plugin, reading));
     not_measured(reading).or_else(|| Some(unrunnable(reading, &fault()?)))
 }
 

@@ -133,7 +133,7 @@ impl Actor {
         let is_first = run.state.found.as_ref().is_some_and(|found| found.base.id == files.tree().id());
         if fault.is_none() {
             fault = if is_first {
-                machine_fault(run.plugin, &reading, files).or_else(|| self.left_out(run, &reading, files))
+                machine_fault(run.plugin, &reading).or_else(|| self.left_out(run, &reading, files))
             } else {
                 not_measured(&reading)
             };

@@ -35,7 +35,7 @@ impl Actor {
                 key.field(&serde_json::to_vec(&described).unwrap_or_default());
             }
         }
-        if let Some(step) = plugin.environment(&self.parts.machine) {
+        if let Some(step) = plugin.list_packages(&self.parts.machine) {
             let timeout = probe_timeout(state);
             let output = slot.run("environment", &step, timeout, cancel).await?;
             key.field(&output.stdout);

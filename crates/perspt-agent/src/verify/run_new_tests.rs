@@ -10,7 +10,7 @@ use perspt_core::inventory::TestId;
 use perspt_core::path::RelPath;
 use perspt_core::reading::{Reading, StageId, TestEnd};
 use perspt_core::state::{SessionState, Work};
-use perspt_lang::plugin::{Concessions, Pair};
+use perspt_lang::plugin::{FromCandidate, Pair};
 use perspt_sandbox::Cancel;
 
 use super::run_old_tests::with_tests_of_base;
@@ -42,7 +42,7 @@ impl Actor {
         // The same exchange as for old tests, from the other side: old code, new tests.
         let pair = Pair { base: &compared.candidate, candidate: &compared.base };
         let files =
-            with_tests_of_base(&pair, plugin.old_tests(&pair, &Concessions::default()), self.sources());
+            with_tests_of_base(&pair, plugin.old_tests(&pair, &FromCandidate::default()), self.sources());
         compared.check_complete()?;
         let only: BTreeSet<(RelPath, String)> =
             added.iter().map(|id| (id.file.clone(), id.name.clone())).collect();

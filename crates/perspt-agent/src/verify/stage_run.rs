@@ -102,7 +102,8 @@ impl Actor {
         }
         let (outputs, drift) = run_steps(run, slot, &described, files).await?;
         let seen_as = slot.seen_as().to_string_lossy().into_owned();
-        let context = ReadContext { tree: tree.id(), root, seen_as: &seen_as, files };
+        let tools = self.tools_of(state, plugin)?;
+        let context = ReadContext { tree: tree.id(), root, seen_as: &seen_as, files, tools: &tools };
         let mut reading = plugin.read(&described, &outputs, &context);
         drift.into_iter().for_each(|drift| drifted(&mut reading, drift, &|path| plugin.is_lockfile(path)));
         Ok(masked_reading(&self.parts.masks, reading))
@@ -149,9 +150,9 @@ async fn run_steps(
             let bytes = slot.read_in_build(&name);
             output.reports.extend(bytes.map(|bytes| (name, bytes)));
         }
-        let goes_on = plugin.goes_on(stage, &output);
+        let continues = plugin.continues_after(stage, &output);
         outputs.push(output);
-        if !goes_on {
+        if !continues {
             break;
         }
     }

@@ -13,7 +13,7 @@ use perspt_core::reading::{Reading, StageKind};
 use perspt_core::residual::{Class, Component, Place, Residual};
 use perspt_core::state::{Node, SessionState};
 use perspt_core::tree::{Change, Tree};
-use perspt_lang::plugin::{Files, Pair, Plugin};
+use perspt_lang::plugin::{Files, Pair, Plugin, Tools};
 
 use crate::actor::Actor;
 use crate::error::EffectError;
@@ -38,7 +38,7 @@ impl Actor {
             residuals.push(Residual::error(Component::Str, Class::NothingChanged, SENSOR, message));
         }
         for plugin in &self.parts.plugins {
-            let found = plugin.structure(&files.pair());
+            let found = plugin.structure(&files.pair(), &self.tools_of(state, *plugin)?);
             residuals.extend(found.residuals);
             inventory.merge(self.of_the_user(state, *plugin, branch, found.inventory)?);
         }
@@ -93,7 +93,7 @@ impl Actor {
         let Some(first) = first.filter(|_| !inventory.changed.is_empty()) else { return Ok(inventory) };
         let tree = TreeFiles::new(self.tree_of_the_user(state, first, branch)?, self.sources());
         let empty = TreeFiles::new(Tree::default(), self.sources());
-        let all = plugin.structure(&Pair { base: &tree, candidate: &empty }).inventory;
+        let all = plugin.structure(&Pair { base: &tree, candidate: &empty }, &Tools::new()).inventory;
         let known: BTreeSet<TestId> = all.changed.into_iter().map(|test| test.id).collect();
         inventory.changed.retain(|test| known.contains(&test.id));
         Ok(inventory)

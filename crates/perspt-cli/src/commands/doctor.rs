@@ -53,7 +53,8 @@ pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {
     let run_config = RunConfig {
         outputs: None,
         runner: &runner,
-        env: &wire::environment(),
+        env: &wire::environment(&machine),
+        machine: &machine,
         workspace: &folder,
         secret_places: &wire::secret_places(&home, &config),
     };
@@ -62,7 +63,7 @@ pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {
     let mut working = 0;
     for (plugin, tool, state) in &seen {
         match state {
-            ToolState::Works { version } => {
+            ToolState::Works { version, .. } => {
                 working += 1;
                 out::line(&format!("{plugin:<10} {tool}: works ({})", out::plain(version)));
             }

@@ -101,12 +101,7 @@ impl Lines {
             Effect::Probe => "trying the tools",
             Effect::Fetch { .. } => "fetching dependencies",
             Effect::LayOut { .. } => "laying out the branch",
-            Effect::Measure { stage, .. } => match stage.kind {
-                perspt_core::reading::StageKind::Test => "running the tests",
-                perspt_core::reading::StageKind::Build => "building",
-                perspt_core::reading::StageKind::Syntax => "checking the syntax",
-                perspt_core::reading::StageKind::Structure => "looking at what changed",
-            },
+            Effect::Measure { stage, .. } => stage.kind.facts().progress,
             Effect::RunOldTests { .. } => "running the tests as they were over the new code",
             Effect::RunNewTests { .. } => "running the new tests over the code as it was",
             Effect::Judge { .. } => "judging",

@@ -7,8 +7,8 @@ use perspt_core::energy::Energy;
 use perspt_core::event::{Consented, DiffNote, KeptPlace, StageResult, StageVerdict};
 use perspt_core::ids::SessionId;
 use perspt_core::path::RelPath;
-use perspt_core::reading::StageKind;
-use perspt_core::residual::Milli;
+use perspt_core::residual::{Component, Milli};
+use perspt_core::stage::StageRole;
 use perspt_core::state::SessionState;
 use perspt_core::view::languages;
 
@@ -16,21 +16,24 @@ use crate::out::value;
 
 /// The fields of an ENERGY line. What was not measured reads `not-run`, never 0.
 pub fn energy_fields(energy: &Energy, stages: &[StageVerdict], threshold: Milli) -> String {
-    let unseen = |kinds: &[StageKind]| {
-        let concerned: Vec<_> = stages.iter().filter(|stage| kinds.contains(&stage.stage.kind)).collect();
+    let unseen = |component: Component| {
+        let concerns = |stage: &&StageVerdict| {
+            stage.role.is_required() && stage.stage.kind.facts().component == component
+        };
+        let concerned: Vec<_> = stages.iter().filter(concerns).collect();
         !concerned.is_empty()
             && concerned
                 .iter()
                 .all(|stage| matches!(stage.result, StageResult::NotRun | StageResult::Unavailable))
     };
-    let shown = |score: Milli, kinds: &[StageKind]| {
-        if unseen(kinds) { "not-run".to_owned() } else { score.to_string() }
+    let shown = |score: Milli, component: Component| {
+        if unseen(component) { "not-run".to_owned() } else { score.to_string() }
     };
     format!(
         "syn={} str={} log={} boot={} sheaf=not-run total={}{} threshold={threshold}",
-        shown(energy.scores.syn, &[StageKind::Syntax, StageKind::Build]),
-        shown(energy.scores.str, &[StageKind::Structure]),
-        shown(energy.scores.log, &[StageKind::Test]),
+        shown(energy.scores.syn, Component::Syn),
+        shown(energy.scores.str, Component::Str),
+        shown(energy.scores.log, Component::Log),
         energy.scores.boot,
         energy.total,
         if energy.unmeasured > 0 { "+unknown" } else { "" },
@@ -57,6 +60,10 @@ pub fn verdict_field(stage: &StageVerdict, with_root: bool) -> String {
         counts.extend((tests.skipped > 0).then(|| format!("{}-skipped", tests.skipped)));
     }
     counts.extend((stage.inherited > 0).then(|| format!("{}-inherited", stage.inherited)));
+    match stage.role {
+        StageRole::Required => {}
+        StageRole::Shown => counts.push("shown".to_owned()),
+    }
     let counts = if counts.is_empty() { String::new() } else { format!("({})", counts.join(",")) };
     let result = match stage.result {
         StageResult::Pass => "pass".to_owned(),
@@ -127,4 +134,26 @@ pub fn consents_field(consents: &[Consented]) -> String {
 /// The name an enum's value has in the log.
 pub fn slug(value: &impl serde::Serialize) -> String {
     serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use perspt_core::reading::{PluginName, StageId, StageKind};
+
+    #[test]
+    fn a_shown_stage_is_told_from_a_required_one() {
+        let stage =
+            StageId { root: RelPath::root(), plugin: PluginName("toy".to_owned()), kind: StageKind::Lint };
+        let verdict = |role| StageVerdict {
+            stage: stage.clone(),
+            tool: "toyc lint".to_owned(),
+            role,
+            result: StageResult::Fail(2),
+            tests: None,
+            inherited: 0,
+        };
+        assert_eq!(verdict_field(&verdict(StageRole::Required), false), "toyc-lint=fail:2");
+        assert_eq!(verdict_field(&verdict(StageRole::Shown), false), "toyc-lint=fail:2(shown)");
+    }
 }

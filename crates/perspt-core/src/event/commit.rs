@@ -10,6 +10,7 @@ use crate::ids::{BlobId, CommitId, NodeId, TreeId};
 use crate::path::RelPath;
 use crate::plan::NodeClass;
 use crate::reading::StageId;
+use crate::stage::StageRole;
 use crate::tree::Change;
 
 /// A committed node: the ledger's record.
@@ -106,6 +107,9 @@ pub struct StageVerdict {
     pub stage: StageId,
     /// The tool.
     pub tool: String,
+    /// What its result means for the candidate.
+    #[serde(default, skip_serializing_if = "StageRole::is_required")]
+    pub role: StageRole,
     /// What came of it.
     pub result: StageResult,
     /// For a test stage.

@@ -174,7 +174,7 @@ pub enum Ended {
         detail: BlobId,
         /// The confinement that can be had.
         confinement: String,
-        /// What was run.
+        /// What was run, the first few; those that failed come first.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         runs: Vec<RunNote>,
     },

@@ -9,6 +9,7 @@ use crate::grade::Require;
 use crate::ids::SessionId;
 use crate::path::RelPath;
 use crate::reading::{PluginName, StageId, StageKind};
+use crate::stage::StageRole;
 
 /// The knobs a session runs with, recorded so that resume uses the same.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -159,8 +160,8 @@ pub struct StageTool {
     pub kind: StageKind,
     /// The tool, as a person would name it.
     pub tool: String,
-    /// Whether a node can be stable without it.
-    pub required: bool,
+    /// What its result means for a candidate.
+    pub role: StageRole,
 }
 
 /// A root with what can be measured in it.
@@ -173,6 +174,13 @@ pub struct RootStages {
     /// Required stages that cannot: which tool, why, what to do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<MissingTool>,
+}
+
+impl RootStages {
+    /// The stages with this role, in order.
+    pub fn with_role(&self, role: StageRole) -> impl Iterator<Item = StageId> {
+        self.stages.iter().filter(move |tool| tool.role == role).map(|tool| self.root.stage(tool.kind))
+    }
 }
 
 /// A tool that is needed and not usable.

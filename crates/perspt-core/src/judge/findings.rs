@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{Case, Finding, Terms};
 use crate::hash::Sha;
 use crate::path::RelPath;
-use crate::reading::{Reading, StageKind, Status};
+use crate::reading::{Inherits, Reading, StageKind, Status};
 use crate::residual::{Charge, Class, Residual};
 
 /// Every finding of the readings, with what it counts.
@@ -48,12 +48,11 @@ pub(super) fn at_base<'a>(case: &Case<'_>, before: Vec<&'a Reading>) -> Vec<&'a 
 /// keeps its tests from running, so that is never inherited there.
 fn is_spared(residual: &Residual, stage: StageKind, terms: &Terms<'_>) -> bool {
     let untouched = residual.file.as_ref().is_some_and(|file| !terms.files.contains(file));
-    match stage {
-        StageKind::Syntax => untouched || is_foreign(residual.file.as_ref(), terms),
-        StageKind::Structure => true,
-        StageKind::Build | StageKind::Test => {
-            (residual.class == Class::TreeChanged && untouched) || is_foreign(residual.file.as_ref(), terms)
-        }
+    let foreign = || is_foreign(residual.file.as_ref(), terms);
+    match stage.facts().inherits {
+        Inherits::All => true,
+        Inherits::UntouchedFiles => untouched || foreign(),
+        Inherits::OtherPackages => (residual.class == Class::TreeChanged && untouched) || foreign(),
     }
 }
 

@@ -44,11 +44,8 @@ fn proves(reading: &Reading) -> Option<Grade> {
         return None;
     }
     let passed = reading.tests.as_ref().is_some_and(|tests| TestCounts::of(tests).passed > 0);
-    match reading.stage.kind {
-        StageKind::Structure | StageKind::Syntax => Some(Grade::Syntax),
-        StageKind::Build => Some(Grade::Build),
-        StageKind::Test => passed.then_some(Grade::Tests),
-    }
+    let kind = reading.stage.kind;
+    kind.facts().proves.filter(|_| kind != StageKind::Test || passed)
 }
 
 fn parts(case: &Case<'_>, path: &RelPath) -> Vec<Part> {

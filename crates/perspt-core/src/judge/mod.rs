@@ -21,6 +21,7 @@ use crate::path::RelPath;
 use crate::plan::Contract;
 use crate::reading::{Part, Reading, StageId, StageKind, Status};
 use crate::residual::{Charge, Class, Residual, Severity};
+use crate::stage::StageRole;
 
 pub use needs::structure_stage;
 
@@ -176,8 +177,20 @@ impl Judgement {
     }
 }
 
-/// Judges a case.
+/// Judges a case. Readings of stages that are not required are shown: they change nothing else.
 pub fn judge(case: &Case<'_>, terms: &Terms<'_>) -> Judgement {
+    let is_required = |reading: &Reading| terms.required.contains(&reading.stage);
+    let (required, shown): (Vec<Reading>, Vec<Reading>) =
+        case.readings.iter().cloned().partition(is_required);
+    let mut judgement = judge_required(&Case { readings: &required, ..*case }, terms);
+    for reading in shown {
+        judgement.stages.push(shown_verdict(&reading));
+        judgement.findings.extend(shown_findings(reading));
+    }
+    judgement
+}
+
+fn judge_required(case: &Case<'_>, terms: &Terms<'_>) -> Judgement {
     let inventory = case.inventory();
     let mut findings = findings::charged(case, terms);
     let mut needs = tests::charge(case, terms, &inventory, &mut findings);
@@ -269,6 +282,33 @@ fn concerns(reading: &Reading, terms: &Terms<'_>) -> bool {
     own || terms.touched.len() > terms.changed.len() || terms.changed.iter().any(reads)
 }
 
+/// A shown stage's part of a judgement.
+fn shown_verdict(reading: &Reading) -> StageVerdict {
+    let errors = reading.residuals.iter().filter(|one| one.severity == Severity::Error).count() as u32;
+    let result = match &reading.status {
+        Status::NotRun(_) => StageResult::NotRun,
+        Status::Unavailable(_) => StageResult::Unavailable,
+        Status::Measured if errors == 0 => StageResult::Pass,
+        Status::Measured => StageResult::Fail(errors),
+    };
+    StageVerdict {
+        stage: reading.stage.clone(),
+        tool: reading.tool.clone(),
+        role: StageRole::Shown,
+        result,
+        tests: reading.tests.as_ref().map(TestCounts::of),
+        inherited: 0,
+    }
+}
+
+fn shown_findings(reading: Reading) -> impl Iterator<Item = Finding> {
+    let Reading { stage, residuals, .. } = reading;
+    residuals.into_iter().map(move |residual| {
+        let charge = Charge::Shown("its stage is shown and never charged".to_owned());
+        Finding { stage: stage.clone(), residual: Residual { charge, ..residual } }
+    })
+}
+
 fn verdicts(case: &Case<'_>, terms: &Terms<'_>, findings: &[Finding]) -> Vec<StageVerdict> {
     let verdict = |stage: &StageId| {
         let reading = case.readings.iter().find(|reading| reading.stage == *stage);
@@ -292,6 +332,7 @@ fn verdicts(case: &Case<'_>, terms: &Terms<'_>, findings: &[Finding]) -> Vec<Sta
         StageVerdict {
             stage: stage.clone(),
             tool: reading.map_or_else(|| stage.kind.as_str().to_owned(), |reading| reading.tool.clone()),
+            role: StageRole::Required,
             result,
             tests: reading.and_then(|reading| reading.tests.as_ref()).map(TestCounts::of),
             inherited: inherited as u32,

@@ -15,7 +15,7 @@ use crate::grade::Require;
 use crate::ids::{BlobId, EffectId, Millis, NodeId};
 use crate::outcome::{EndReason, NodeEnd};
 use crate::path::RelPath;
-use crate::reading::{StageId, StageKind, Status};
+use crate::reading::{StageId, Status};
 
 /// What stands for a tool where less was proved than the user requires.
 pub(super) const REQUIRE: &str = "--require ";
@@ -415,7 +415,9 @@ impl SessionState {
         reading: &ReadingSummary,
         environment: &Option<MissingTool>,
     ) {
-        if let Some(missing) = environment {
+        // Where a shown stage cannot look, nothing is missing.
+        let required = self.role_of(&reading.stage).is_required();
+        if let Some(missing) = environment.as_ref().filter(|_| required) {
             self.cannot_measure(&reading.stage, missing);
         }
         let (branch, stage, is_old) = match effect {
@@ -427,6 +429,7 @@ impl SessionState {
             return;
         }
         if let Status::Unavailable(why) = &reading.status
+            && required
             && self.degraded.is_none()
         {
             self.degraded = Some(MissingTool {
@@ -476,16 +479,7 @@ impl SessionState {
             Calibration::Blind(plant) => {
                 let tool = self.tool_of(stage);
                 let why = format!("{tool} stayed green in `{}` over a planted error ({plant})", stage.root);
-                let install = match stage.kind {
-                    StageKind::Test => {
-                        "the tests must import and call the code of this folder itself, not an installed copy; \
-                         add one that does"
-                    }
-                    StageKind::Structure | StageKind::Syntax | StageKind::Build => {
-                        "the project's own configuration must let its tools see the files of this folder"
-                    }
-                };
-                Some(MissingTool { tool, why, install: install.to_owned() })
+                Some(MissingTool { tool, why, install: stage.kind.facts().when_blind.to_owned() })
             }
             Calibration::Unmeasured(why) => Some(MissingTool {
                 tool: self.tool_of(stage),

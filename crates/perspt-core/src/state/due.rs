@@ -5,10 +5,14 @@ use super::node::{Candidate, Node, Work};
 use super::{PlanWork, SessionState, Stop};
 use crate::consent::{ConsentKind, Need, flags_for};
 use crate::effect::Effect;
-use crate::event::{Category, Certificate, Closed, EscalateReason, Event, RetryClass, Trouble, Verdict};
+use crate::event::{
+    Category, Certificate, Closed, EscalateReason, Event, RetryClass, StageTool, Trouble, Verdict,
+};
 use crate::hash::ShaBuilder;
 use crate::ids::{Millis, NodeId};
 use crate::outcome::{Closing, EndReason, FinalPass, NodeEnd, outcome};
+use crate::reading::StageId;
+use crate::stage::StageRole;
 
 /// How often in a row the same answer or the same findings may come before a node is given up.
 const SAME_IN_A_ROW: u32 = 3;
@@ -191,14 +195,22 @@ impl SessionState {
         })
     }
 
-    pub(super) fn tool_of(&self, stage: &crate::reading::StageId) -> String {
-        self.probed
-            .iter()
-            .flatten()
+    fn stage_tool(&self, stage: &StageId) -> Option<&StageTool> {
+        let roots = self.probed.iter().flatten();
+        roots
             .filter(|root| root.root.dir == stage.root && root.root.plugin == stage.plugin)
             .flat_map(|root| &root.stages)
             .find(|tool| tool.kind == stage.kind)
-            .map_or_else(|| stage.kind.as_str().to_owned(), |tool| tool.tool.clone())
+    }
+
+    pub(super) fn tool_of(&self, stage: &StageId) -> String {
+        let tool = self.stage_tool(stage).map(|tool| tool.tool.clone());
+        tool.unwrap_or_else(|| stage.kind.as_str().to_owned())
+    }
+
+    /// What a stage's result means. One that nobody describes is taken as required, as perspt's own look is.
+    pub(super) fn role_of(&self, stage: &StageId) -> StageRole {
+        self.stage_tool(stage).map(|tool| tool.role).unwrap_or_default()
     }
 
     /// Whether the node is given up before its next request, and with what certificate.

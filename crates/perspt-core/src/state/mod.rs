@@ -29,6 +29,7 @@ use crate::outcome::{EndReason, NodeEnd, Outcome};
 use crate::path::RelPath;
 use crate::plan::PlanNode;
 use crate::reading::StageId;
+use crate::stage::StageRole;
 
 pub use due::quoted;
 pub use node::{Candidate, Held, Laying, Node, NodeState, Wait, Work};
@@ -311,9 +312,7 @@ impl SessionState {
         let mut stages = vec![crate::judge::structure_stage()];
         for root in roots {
             if let Some(root_stages) = self.root_stages(root) {
-                stages.extend(
-                    root_stages.stages.iter().filter(|tool| tool.required).map(|tool| root.stage(tool.kind)),
-                );
+                stages.extend(root_stages.with_role(StageRole::Required));
             }
         }
         stages

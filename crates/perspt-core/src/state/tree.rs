@@ -49,6 +49,9 @@ impl SessionState {
             self.move_head(head);
         }
         for reading in readings.into_iter().filter(|reading| reading.tree == head.id) {
+            if !self.role_of(&reading.stage).is_required() {
+                continue;
+            }
             let key = stage_key(&reading.stage);
             self.baseline.judged.insert(key.clone());
             self.baseline.readings.entry(key).or_default().push(reading);

@@ -12,6 +12,7 @@ use crate::hash::Sha;
 use crate::ids::{BlobId, EffectId, Millis, NodeId, SessionId};
 use crate::outcome::NodeEnd;
 use crate::reading::{StageId, StageKind, Status};
+use crate::stage::StageRole;
 
 impl SessionState {
     /// Every effect that ought to be running now. The loop starts what is missing and cancels what runs
@@ -185,9 +186,9 @@ impl SessionState {
     /// Stages of the head that no committed node was judged by.
     pub(super) fn unjudged_stages(&self) -> Vec<StageId> {
         let roots = self.live_roots().filter(|root| self.is_used(root));
-        let stages = roots.filter_map(|root| self.root_stages(root)).flat_map(|stages| {
-            stages.stages.iter().filter(|tool| tool.required).map(|tool| stages.root.stage(tool.kind))
-        });
+        let stages = roots
+            .filter_map(|root| self.root_stages(root))
+            .flat_map(|stages| stages.with_role(StageRole::Required));
         // What could be looked at neither before the session nor now, because the root does not build, is not missed.
         let looked =
             |stage: &StageId| !self.baseline_of(stage).is_empty() || !self.first_looks(stage).is_empty();
@@ -234,14 +235,12 @@ impl SessionState {
             return None;
         }
         for root in self.live_roots().filter(|root| self.measures_head_in(root, untouched)) {
-            let stages = self.root_stages(root)?;
-            for tool in stages.stages.iter().filter(|tool| tool.required) {
-                let stage = root.stage(tool.kind);
+            for stage in self.root_stages(root)?.with_role(StageRole::Required) {
                 let taken = self.baseline_of(&stage);
                 if taken.is_empty() {
                     return Some(Self::measure(head, stage, 1));
                 }
-                if tool.kind != StageKind::Test && !taken.iter().all(ReadingSummary::is_green) {
+                if stage.kind.facts().gates && !taken.iter().all(ReadingSummary::is_green) {
                     break;
                 }
             }
@@ -254,10 +253,9 @@ impl SessionState {
             self.nodes.is_empty() || open.any(|node| node.roots.contains(root))
         };
         for root in self.live_roots().filter(concerns) {
-            for tool in self.root_stages(root)?.stages.iter().filter(|tool| tool.required) {
-                let stage = root.stage(tool.kind);
+            for stage in self.root_stages(root)?.with_role(StageRole::Required) {
                 let Some(reading) = self.baseline_of(&stage).first() else { continue };
-                let partly_green = match (&reading.tests, tool.kind) {
+                let partly_green = match (&reading.tests, stage.kind) {
                     (Some(tests), StageKind::Test) => tests.passed > 0,
                     _ => reading.is_green(),
                 };
@@ -358,18 +356,20 @@ impl SessionState {
         }
     }
 
-    /// What is next for a candidate: a stage that has not looked, the tests as they were, then the judgement.
+    /// What is next for a candidate: a required stage that has not looked, the tests as they were, stages whose results
+    /// are shown, then the judgement.
     fn verification(&self, node: &Node, candidate: &Candidate) -> Effect {
         if let Some(stage) = self.next_stage(node) {
             return Self::measure(&candidate.branch, stage, 1);
         }
-        let failed =
-            |stage: &StageId| self.baseline_of(stage).iter().map(|one| one.errors).max().unwrap_or(0);
         let had_tests = |stage: &StageId| {
             self.baseline_of(stage).iter().filter_map(|one| one.tests).any(|tests| tests.collected() > 0)
         };
-        if let Some(stage) = candidate.next_old_tests(failed, had_tests) {
+        if let Some(stage) = candidate.next_old_tests(|stage| self.errors_before(stage), had_tests) {
             return Effect::RunOldTests { branch: candidate.branch, stage };
+        }
+        if let Some(stage) = self.next_shown_stage(node, candidate) {
+            return Self::measure(&candidate.branch, stage, 1);
         }
         let (readings, before, old_tests) = self.evidence_of(node, candidate);
         let required = self.required_of(node, candidate);
@@ -427,12 +427,10 @@ impl SessionState {
             return None;
         }
         for root in &self.roots_of(node, candidate) {
-            let stages = self.root_stages(root).into_iter().flat_map(|stages| &stages.stages);
-            for stage in stages.filter(|tool| tool.required).map(|tool| root.stage(tool.kind)) {
+            let stages = self.root_stages(root).into_iter();
+            for stage in stages.flat_map(|stages| stages.with_role(StageRole::Required)) {
                 let Some(reading) = of(&stage) else { return Some(stage) };
-                let gates = matches!(stage.kind, StageKind::Syntax | StageKind::Build);
-                let before = self.baseline_of(&stage).iter().map(|one| one.errors).max().unwrap_or(0);
-                if gates && (reading.errors > before || reading.status != Status::Measured) {
+                if stage.kind.facts().gates && self.is_worse(reading) {
                     break;
                 }
             }
@@ -440,13 +438,38 @@ impl SessionState {
         None
     }
 
+    /// Whether a stage did not look at a candidate, or found more errors than in the tree before.
+    fn is_worse(&self, reading: &ReadingSummary) -> bool {
+        reading.status != Status::Measured || reading.errors > self.errors_before(&reading.stage)
+    }
+
+    fn errors_before(&self, stage: &StageId) -> u32 {
+        self.baseline_of(stage).iter().map(|one| one.errors).max().unwrap_or(0)
+    }
+
+    /// The next stage whose result is only shown. None looks at a candidate on which a required stage failed.
+    fn next_shown_stage(&self, node: &Node, candidate: &Candidate) -> Option<StageId> {
+        let required = self.required_of(node, candidate);
+        let taken = candidate.readings.iter().chain(&candidate.old_tests);
+        let failed = taken.filter(|one| required.contains(&one.stage)).any(|one| self.is_worse(one));
+        if failed || candidate.is_only_prose() {
+            return None;
+        }
+        let roots = self.roots_of(node, candidate);
+        let stages = roots.iter().filter_map(|root| self.root_stages(root));
+        stages
+            .flat_map(|stages| stages.with_role(StageRole::Shown))
+            .find(|stage| candidate.readings.iter().all(|reading| reading.stage != *stage))
+    }
+
     /// Before a root's first green counts, each of its stages must have seen a planted error. Where no test ran
     /// there is no green to count: the evidence is owed, and the first test that runs is what is calibrated.
     fn calibration_owed(&self, candidate: &super::Candidate) -> Option<Effect> {
-        let counts = |reading: &ReadingSummary| match reading.stage.kind {
-            StageKind::Structure => false,
-            StageKind::Syntax | StageKind::Build => true,
-            StageKind::Test => reading.tests.is_some_and(|tests| tests.passed > 0),
+        let counts = |reading: &ReadingSummary| {
+            let has_passed = || reading.tests.is_some_and(|tests| tests.passed > 0);
+            reading.stage.kind != StageKind::Structure
+                && self.role_of(&reading.stage).is_required()
+                && (reading.stage.kind != StageKind::Test || has_passed())
         };
         let owed = candidate
             .readings

@@ -12,6 +12,7 @@ use perspt_core::path::RelPath;
 use perspt_core::plan::{OpenScope, PlanNode, TaskType};
 use perspt_core::reading::{StageId, StageKind, Status};
 use perspt_core::residual::Milli;
+use perspt_core::stage::StageRole;
 
 use crate::dice::Dice;
 use crate::support::*;
@@ -73,7 +74,7 @@ impl Babble<'_> {
     }
 
     fn stage(&mut self) -> StageId {
-        let kind = self.0.pick(&[StageKind::Structure, StageKind::Syntax, StageKind::Build, StageKind::Test]);
+        let kind = self.0.pick(&StageKind::ALL);
         self.root().stage(kind)
     }
 
@@ -246,8 +247,10 @@ impl Babble<'_> {
 
     fn root_stages(&mut self) -> RootStages {
         let mut stages = stages_of(&self.root());
-        stages.stages.truncate(self.0.below(4) as usize);
-        stages.stages.iter_mut().for_each(|tool| tool.required = !self.0.chance(200));
+        stages.stages.truncate(self.0.below(1 + stages.stages.len() as u64) as usize);
+        for tool in stages.stages.iter_mut().filter(|_| self.0.chance(200)) {
+            tool.role = StageRole::Shown;
+        }
         if self.0.chance(200) {
             stages.missing.push(missing("t"));
         }

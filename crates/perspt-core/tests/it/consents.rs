@@ -659,7 +659,7 @@ fn a_held_candidate_is_kept_whole() {
     comes_to_need(&mut world, "core", &one_test());
     let Work::Waiting(wait) = work(&world, "core") else { panic!() };
     let Held::Candidate(candidate) = &wait.held else { panic!() };
-    assert_eq!(candidate.readings.len(), 4);
+    assert_eq!(candidate.readings.len(), StageKind::ALL.len());
     assert_eq!(wait.count, 1);
     let needs: Vec<&Need> = world.state.waiting_needs().collect();
     assert_eq!(needs, one_test().iter().collect::<Vec<_>>());

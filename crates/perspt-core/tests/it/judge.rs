@@ -14,6 +14,7 @@ use perspt_core::path::RelPath;
 use perspt_core::plan::{Contract, Criticality, WeightedTest};
 use perspt_core::reading::{Part, Reading, StageId, StageKind, Status, TestEnd, TestName, TestResult, Tests};
 use perspt_core::residual::{Charge, Class, Component, Milli, Residual, Severity};
+use perspt_core::stage::StageRole;
 
 use crate::support::*;
 
@@ -24,6 +25,7 @@ struct Trial {
     readings: Vec<Reading>,
     before: Vec<Reading>,
     old_tests: Vec<Reading>,
+    shown: Vec<Reading>,
     inventory: Inventory,
     contract: Contract,
     packages: Vec<RelPath>,
@@ -44,6 +46,7 @@ impl Trial {
             readings: readings.to_vec(),
             before: before.to_vec(),
             old_tests: vec![],
+            shown: vec![],
             inventory: Inventory::default(),
             contract: Contract::default(),
             packages: vec![path("a"), path("b")],
@@ -94,6 +97,7 @@ impl Trial {
         }];
         readings.extend(self.readings.clone());
         let required: Vec<StageId> = readings.iter().map(|one| one.stage.clone()).collect();
+        readings.extend(self.shown.clone());
         let case = Case {
             tree: tree_id("now"),
             base: tree_id("base"),
@@ -893,6 +897,24 @@ fn each_required_stage_has_its_verdict() {
     trial = Trial::of(&[run("now", &[("t", "b/t.rs", Failed)])], &[run("base", &[("t", "b/t.rs", Failed)])]);
     assert_eq!(results(&trial), [StageResult::Pass, StageResult::Pass]);
     assert_eq!(trial.judged().stages[1].inherited, 1);
+}
+
+#[test]
+fn a_shown_stage_has_its_verdict_and_changes_nothing_else() {
+    let lint = || found("now", StageKind::Lint, Class::LintFinding, &[(LIB, "too long"), (LIB, "too wide")]);
+    let mut silent = lint();
+    silent.status = Status::Unavailable("why".to_owned());
+    for (shown, result) in [(lint(), StageResult::Fail(2)), (silent, StageResult::Unavailable)] {
+        for readings in [vec![build("now", &[]), run("now", &[("t", LIB, Passed)])], vec![]] {
+            let without = Trial::bare(&readings).judged();
+            let mut judged = Trial { shown: vec![shown.clone()], ..Trial::bare(&readings) }.judged();
+            let last = judged.stages.pop().unwrap();
+            assert_eq!((last.role, last.result), (StageRole::Shown, result));
+            let its = judged.findings.split_off(without.findings.len());
+            assert!(its.len() == 2 && its.iter().all(|one| matches!(one.residual.charge, Charge::Shown(_))));
+            assert_eq!(judged, without, "neither energy nor grade nor needs");
+        }
+    }
 }
 
 #[test]

@@ -2,8 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use perspt_core::effect::Effect;
 use perspt_core::event::{Closed, Ended, Event};
 use perspt_core::outcome::{EndReason, Outcome};
+use perspt_core::reading::{StageId, StageKind};
+use perspt_core::stage::StageRole;
 use perspt_core::state::SessionState;
 use proptest::prelude::*;
 
@@ -48,36 +51,26 @@ fn where_all_goes_well_every_node_is_committed_and_the_session_succeeds() {
     let end = world.state.end.as_ref().unwrap();
     assert_eq!((end.reason, end.outcome), (EndReason::NodesClosed, Outcome::Success));
     let kinds = world.started_since(0);
+    let each = |act: &'static str, kinds: &[StageKind]| -> Vec<String> {
+        kinds.iter().map(|kind| format!("{act} {}", kind.as_str())).collect()
+    };
+    let words = |words: &[&str]| -> Vec<String> { words.iter().map(|word| (*word).to_owned()).collect() };
+    let tools = &StageKind::ALL[1..];
     let session = [
-        "snapshot",
-        "probe",
         // The plan is asked for beside what is measured.
-        "assemble",
-        "fetch",
-        "measure syntax",
-        "measure build",
-        "measure test",
-        "calibrate syntax",
-        "calibrate build",
-        "calibrate test",
-        "ask",
-        "parse",
-        "question",
+        words(&["snapshot", "probe", "assemble", "fetch"]),
+        each("measure", tools),
+        each("calibrate", tools),
+        words(&["ask", "parse", "question"]),
     ];
     let node = [
-        "assemble",
-        "ask",
-        "parse",
-        "lay_out",
-        "measure structure",
-        "measure syntax",
-        "measure build",
-        "measure test",
-        "judge",
-        "publish",
-    ];
+        words(&["assemble", "ask", "parse", "lay_out"]),
+        each("measure", &StageKind::ALL),
+        words(&["judge", "publish"]),
+    ]
+    .concat();
     let both = ["core", "shell"].iter().flat_map(|id| node.iter().map(move |kind| format!("{id}: {kind}")));
-    let expected: Vec<String> = session.iter().map(|kind| (*kind).to_owned()).chain(both).collect();
+    let expected: Vec<String> = session.concat().into_iter().chain(both).collect();
     assert_eq!(kinds, expected);
 }
 
@@ -89,6 +82,8 @@ fn misfortune_without_end_does_not_keep_a_session_from_ending_and_meets_every_ca
         let mut world = World::new(Dice::endless(seed));
         world.run();
         kept_promises(&world);
+        let roots = world.state.probed.iter().flatten();
+        let shown: Vec<StageId> = roots.flat_map(|root| root.with_role(StageRole::Shown)).collect();
         for event in world.events() {
             met.insert(tag(event, "kind"));
             match event {
@@ -97,6 +92,11 @@ fn misfortune_without_end_does_not_keep_a_session_from_ending_and_meets_every_ca
                     if let Ended::AskFailed { next, .. } = outcome {
                         met.insert(format!("ask: {}", tag(next, "is")));
                     }
+                }
+                Event::EffectStarted { effect: Effect::Measure { stage, .. }, .. }
+                    if shown.contains(stage) =>
+                {
+                    met.insert("measured_shown".to_owned());
                 }
                 Event::AttemptJudged { verdict, .. } => {
                     met.insert(format!("{verdict:?}"));
@@ -117,7 +117,7 @@ fn misfortune_without_end_does_not_keep_a_session_from_ending_and_meets_every_ca
     }
     let all = "session_started session_resumed tail_cut bytes_kept effect_started effect_ended node_proposed plan_adopted \
         attempt_judged node_closed pause_asked abort_asked session_ended \
-        snapshotted unworkable probed fetched laid_out measured calibrated assembled answered ask_failed \
+        snapshotted unworkable probed fetched laid_out measured measured_shown calibrated assembled answered ask_failed \
         plan_parsed bundle_parsed decided published base_moved lost cancelled broke judged layout_refused overtaken \
         Stable Improved Discarded Waits escalated blocked rejected RetriesExhausted Malformed Repeated RequiresReplan \
         BaseKeptMoving NodesClosed Paused Aborted Internal Usage Provider Budget Degraded Refused Consents \

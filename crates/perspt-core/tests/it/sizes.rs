@@ -13,6 +13,7 @@ use perspt_core::path::RelPath;
 use perspt_core::plan::{Contract, Criticality, PlanNode, WeightedTest};
 use perspt_core::reading::StageKind;
 use perspt_core::residual::Milli;
+use perspt_core::stage::StageRole;
 use perspt_core::tree::Change;
 
 use crate::support::*;
@@ -141,6 +142,7 @@ fn wide_stages() -> Vec<StageVerdict> {
     let stage = |at| StageVerdict {
         stage: wide_root(at).stage(StageKind::Structure),
         tool: "python -m pytest".to_owned(),
+        role: StageRole::Shown,
         result: StageResult::Fail(u32::MAX),
         tests: Some(TestCounts { passed: u32::MAX, failed: u32::MAX, skipped: u32::MAX }),
         inherited: u32::MAX,
@@ -301,7 +303,7 @@ fn ends() -> Vec<Ended> {
         },
         Ended::Unworkable { trouble: troubled() },
         Ended::Probed {
-            runs: runs(),
+            runs: runs().into_iter().take(4).collect(),
             roots: (0..50).map(probed_root).collect(),
             tools: lines(8, 120),
             detail: blob("d"),
@@ -322,7 +324,7 @@ fn ends() -> Vec<Ended> {
             files: paths(FILES, 120),
             degraded: lines(FILES, 170),
             tokens: u64::MAX,
-            provenance: provenance(&"architect.greenfield".to_owned()),
+            provenance: provenance("architect.greenfield"),
         },
         Ended::Answered {
             answer: blob("a"),

@@ -8,6 +8,7 @@ use perspt_core::event::{
 use perspt_core::ids::Millis;
 use perspt_core::outcome::{EndReason, NodeEnd, Outcome};
 use perspt_core::reading::{StageKind, Status};
+use perspt_core::stage::StageRole;
 use perspt_core::state::{InFlight, NodeState, Work};
 
 use crate::dice::Dice;
@@ -456,4 +457,32 @@ fn a_plan_that_is_adopted_after_another_keeps_the_nodes_that_have_begun() {
     let order: Vec<&str> = state.order.iter().map(|id| id.as_str()).collect();
     assert_eq!(order, ["core", "shell", "page"]);
     assert_eq!(state.nodes[&"page".into()].spec.dependencies, ["core".into()]);
+}
+
+#[test]
+fn a_shown_stage_that_cannot_look_holds_nothing_up() {
+    let mut world = World::lucky();
+    world.until(|flight| flight.effect == Effect::Probe);
+    let mut rust = stages_of(&root("", "rust"));
+    rust.stages
+        .iter_mut()
+        .filter(|tool| tool.kind == StageKind::Lint)
+        .for_each(|tool| tool.role = StageRole::Shown);
+    let (tools, confinement) = (vec![], "full".to_owned());
+    world.ends_with(Ended::Probed {
+        roots: vec![rust],
+        runs: vec![],
+        tools,
+        detail: blob("probes"),
+        confinement,
+    });
+    let (_, flight) = world.until_node("core", measures(StageKind::Lint));
+    let Effect::Measure { branch, stage, .. } = &flight.effect else { panic!() };
+    let mut reading = green(branch.tree, stage);
+    reading.status = Status::Unavailable("it hangs".to_owned());
+    let environment = Some(missing("a linter"));
+    world.ends_with(Ended::Measured { reading, environment, runs: vec![], reused: false });
+    assert_eq!(world.state.degraded, None);
+    world.run();
+    assert_eq!(ended(&world), (EndReason::NodesClosed, Outcome::Success));
 }

@@ -15,6 +15,7 @@ use perspt_core::path::RelPath;
 use perspt_core::plan::{Contract, NodeClass, OpenScope, PlanNode, TaskType};
 use perspt_core::reading::{PluginName, StageId, StageKind, Status};
 use perspt_core::residual::Milli;
+use perspt_core::stage::StageRole;
 use perspt_core::state::{SessionState, Work};
 use perspt_core::tree::{Change, Entry, EntryKind};
 use proptest::test_runner::{Config, RngSeed};
@@ -89,11 +90,14 @@ pub fn run_note() -> RunNote {
     }
 }
 
-/// A root with all three tool stages.
+/// A root with a required stage of every kind but perspt's own look.
 pub fn stages_of(root: &RootRef) -> RootStages {
-    let tool = |kind: StageKind| StageTool { kind, tool: format!("a {}", kind.as_str()), required: true };
-    let stages = [StageKind::Syntax, StageKind::Build, StageKind::Test].map(tool).to_vec();
-    RootStages { root: root.clone(), stages, missing: vec![] }
+    let tool = |kind: StageKind| {
+        let (tool, role) = (format!("a {}", kind.as_str()), StageRole::Required);
+        StageTool { kind, tool, role }
+    };
+    let kinds = StageKind::ALL.into_iter().filter(|kind| *kind != StageKind::Structure);
+    RootStages { root: root.clone(), stages: kinds.map(tool).collect(), missing: vec![] }
 }
 
 pub fn started(settings: Settings) -> SessionStarted {

@@ -7,6 +7,7 @@ use perspt_core::event::merkle;
 use perspt_core::hash::{Sha, ShaBuilder};
 use perspt_core::ids::{BlobId, Millis, NodeId};
 use perspt_core::path::{PathError, RelPath};
+use perspt_core::reading::StageKind;
 use perspt_core::state::SessionState;
 use perspt_core::tree::{Change, EntryKind, Tree};
 use proptest::prelude::*;
@@ -34,6 +35,14 @@ fn any_changes() -> impl Strategy<Value = Vec<Change>> {
     prop::collection::btree_map(any_path(), sides, 0..9).prop_map(|sides| {
         sides.into_iter().map(|(path, (before, after))| Change { path, before, after }).collect()
     })
+}
+
+/// The list of kinds is whole, and each has the name it has in the log: serde says which ones there are.
+#[test]
+fn every_kind_of_stage_is_listed_under_its_name() {
+    let names: Vec<String> = StageKind::ALL.iter().map(|kind| format!("`{}`", kind.as_str())).collect();
+    let refusal = serde_json::from_str::<StageKind>("\"none\"").unwrap_err().to_string();
+    assert!(refusal.contains(&format!("expected one of {} at", names.join(", "))), "{refusal}");
 }
 
 proptest! {

@@ -5,8 +5,8 @@ use perspt_core::residual::{Class, Component, Milli, Residual};
 
 use super::modules;
 use crate::plugin::ReadContext;
+use crate::shared::failed_test::UNNAMED_TEST;
 use crate::shared::report::{first_line, in_tree, place};
-use crate::shared::weigh::UNNAMED;
 
 /// What is known of one such file.
 pub(crate) struct Uncollected<'a> {
@@ -26,7 +26,7 @@ pub(crate) struct Uncollected<'a> {
 /// test in it does not pass.
 pub(crate) fn residual(found: &Uncollected<'_>, tool: &str, context: &ReadContext<'_>) -> Residual {
     let module = missing_module(found.kind, found.message);
-    let outside = module.is_some_and(|module| modules::is_outside(context.files, module));
+    let outside = module.is_some_and(|module| modules::is_outside(module, context));
     let (component, class) = match (found.kind, outside) {
         (_, true) => (Component::Boot, Class::ModuleMissing),
         ("SyntaxError" | "IndentationError" | "TabError", _) => (Component::Syn, Class::SyntaxError),
@@ -38,7 +38,7 @@ pub(crate) fn residual(found: &Uncollected<'_>, tool: &str, context: &ReadContex
         None => format!("the tests cannot be collected: {}: {}", found.kind, first_line(found.message)),
     };
     let mut residual = Residual::error(component, class, tool, message).with_evidence(found.evidence);
-    residual.score = Milli::units(UNNAMED.units());
+    residual.score = Milli::units(UNNAMED_TEST.units());
     residual.symbol = module.map(str::to_owned);
     residual.place = found.line.and_then(|line| place(line, 0));
     residual.in_file(found.file.clone())

@@ -6,37 +6,54 @@ use perspt_core::inventory::ChangedEvidence;
 use perspt_core::path::RelPath;
 use perspt_core::tree::Change;
 
-use super::{decides_evidence, ini, is_test_name, roots, stdlib};
+use super::{decides_evidence, ini, is_test_name, roots};
 use crate::plugin::{Files, Pair};
-use crate::shared::compare::{Compared, Sides};
-use crate::shared::loads;
+use crate::shared::compare::{ChangedSource, Comparison};
+use crate::shared::reaches_tests;
 use crate::shared::toml;
 use crate::syntax::{Item, Source};
 
 /// The group of entry points whose modules pytest loads wherever they are installed.
 const PLUGINS: &str = "pytest11";
 
+/// Modules whose code runs the tests.
+const RUNNERS: [&str; 9] = [
+    "unittest",
+    "pytest",
+    "_pytest",
+    "pluggy",
+    "iniconfig",
+    "xdist",
+    "coverage",
+    "hypothesis",
+    "exceptiongroup",
+];
+
 /// Everything found between base and candidate.
-pub(crate) fn changed(pair: &Pair<'_>, compared: &Compared) -> Vec<ChangedEvidence> {
+pub(crate) fn changed(
+    pair: &Pair<'_>,
+    compared: &Comparison,
+    standard: &BTreeSet<String>,
+) -> Vec<ChangedEvidence> {
     let changes = pair.base.tree().changes_to(pair.candidate.tree());
     let tested: Vec<RelPath> =
         roots::find(pair.base).into_iter().filter(|root| root.has_tests).map(|root| root.dir).collect();
     // A project without tests may bring its own way to run them.
     let has_tests = |path: &RelPath| tested.iter().any(|dir| path.is_within(dir));
-    let hides = hiding(pair);
+    let hides = hiding(pair, standard);
     let mut found = Vec::new();
     for change in &changes {
         let path = &change.path;
         if let Some(what) = hides.get(path) {
             found.push(entry(path, what.clone(), false));
         } else if has_tests(path) {
-            found.extend(rules(pair, change, compared.sides.get(path)));
+            found.extend(rules(pair, change, compared.sources.get(path)));
         }
     }
     found.extend(before_the_project(pair, &changes));
-    found.extend(loads::asks(compared));
+    found.extend(reaches_tests::code_that_asks(compared));
     let told: BTreeSet<RelPath> = found.iter().map(|known| known.path.clone()).collect();
-    found.extend(loads::changed(compared).into_iter().filter(|new| !told.contains(&new.path)));
+    found.extend(reaches_tests::changed(compared).into_iter().filter(|new| !told.contains(&new.path)));
     found
 }
 
@@ -45,7 +62,7 @@ fn entry(path: &RelPath, what: String, settled_by_results: bool) -> ChangedEvide
 }
 
 /// What one changed file decides.
-fn rules(pair: &Pair<'_>, change: &Change, side: Option<&Sides>) -> Vec<ChangedEvidence> {
+fn rules(pair: &Pair<'_>, change: &Change, side: Option<&ChangedSource>) -> Vec<ChangedEvidence> {
     let path = &change.path;
     let read: fn(&str) -> Values = match path.name() {
         "pyproject.toml" => in_pyproject,
@@ -71,12 +88,12 @@ fn rules(pair: &Pair<'_>, change: &Change, side: Option<&Sides>) -> Vec<ChangedE
 
 /// A `conftest.py`: hooks and plugins decide how tests run, fixtures are settled by results. One whose old fixtures are
 /// gone or changed is told as what tests use.
-fn conftest(path: &RelPath, side: &Sides) -> Option<ChangedEvidence> {
+fn conftest(path: &RelPath, side: &ChangedSource) -> Option<ChangedEvidence> {
     let hooks = |source: &Source| -> Vec<(String, Vec<_>, Vec<String>)> {
         let found = source.items.iter().filter(|item| is_hook(item));
         found.map(|item| (item.name.clone(), item.tokens.clone(), item.cases.clone())).collect()
     };
-    let (before, now) = (hooks(&side.base.1), hooks(&side.candidate.1));
+    let (before, now) = (hooks(&side.base.source), hooks(&side.candidate.source));
     if before != now {
         let of_both = before.iter().chain(&now).filter(|hook| !(before.contains(hook) && now.contains(hook)));
         let names: BTreeSet<String> = of_both.map(|(name, ..)| format!("`{name}`")).collect();
@@ -88,10 +105,10 @@ fn conftest(path: &RelPath, side: &Sides) -> Option<ChangedEvidence> {
         ));
     }
     let known = |new: &Item| {
-        side.base.1.item(&new.name).is_some_and(|old| old.tokens == new.tokens && old.cases == new.cases)
+        side.base.source.item(&new.name).is_some_and(|old| old.tokens == new.tokens && old.cases == new.cases)
     };
-    let differs = side.candidate.1.items.iter().any(|new| !known(new))
-        || imported(&side.base.1) != imported(&side.candidate.1);
+    let differs = side.candidate.source.items.iter().any(|new| !known(new))
+        || imported(&side.base.source) != imported(&side.candidate.source);
     differs.then(|| entry(path, "fixtures and helpers of tests".to_owned(), true))
 }
 
@@ -106,14 +123,14 @@ fn is_hook(item: &Item) -> bool {
 }
 
 /// Files that newly hide a module of the standard library or of a runner, at a place modules are imported from.
-fn hiding(pair: &Pair<'_>) -> BTreeMap<RelPath, String> {
+fn hiding(pair: &Pair<'_>, standard: &BTreeSet<String>) -> BTreeMap<RelPath, String> {
     let (before, after) = (&pair.base.tree().entries, &pair.candidate.tree().entries);
     let mut found = BTreeMap::new();
     for root in roots::find(pair.candidate) {
         let folders = ["src", "tests", "test"].map(|folder| root.dir.join(folder).ok());
         for folder in folders.into_iter().flatten().chain([root.dir.clone()]) {
-            for name in stdlib::MODULES.iter().chain(&stdlib::TOOLS) {
-                let is_tool = *name == "unittest" || stdlib::TOOLS.contains(name);
+            for name in standard.iter().map(String::as_str).chain(RUNNERS) {
+                let is_tool = RUNNERS.contains(&name);
                 for file in [format!("{name}.py"), format!("{name}/__init__.py")] {
                     let Ok(path) = folder.join(&file) else { continue };
                     if after.contains_key(&path) && (is_tool || !before.contains_key(&path)) {

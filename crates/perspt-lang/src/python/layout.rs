@@ -7,7 +7,7 @@ use perspt_core::path::RelPath;
 use super::settings::Settings;
 use super::{decides_evidence, doctests, is_test_material, is_test_source, roots};
 use crate::plugin::{Files, Pair};
-use crate::shared::compare::{Layout, Role};
+use crate::shared::compare::{FileRole, Layout};
 use crate::syntax::{Item, Language};
 
 /// Python, as the engine needs it.
@@ -87,16 +87,16 @@ impl Layout for PythonLayout<'_> {
         &PYTHON
     }
 
-    fn role(&self, path: &RelPath) -> Role {
+    fn role(&self, path: &RelPath) -> FileRole {
         let named = self.settings(path).any(|settings| settings.names_tests(path));
         match self.is_source(path) {
-            false if self.is_data(path) => Role::Data,
-            true if path.name() == "conftest.py" => Role::Helper,
-            _ if decides_evidence(path) => Role::Other,
-            true if named => Role::Tests,
-            true if is_test_source(path) => Role::Helper,
-            true if self.settings(path).any(|settings| settings.collects_all()) => Role::Mixed,
-            _ => Role::Other,
+            false if self.is_data(path) => FileRole::Data,
+            true if path.name() == "conftest.py" => FileRole::Helper,
+            _ if decides_evidence(path) => FileRole::Other,
+            true if named => FileRole::Tests,
+            true if is_test_source(path) => FileRole::Helper,
+            true if self.settings(path).any(|settings| settings.collects_all()) => FileRole::Mixed,
+            _ => FileRole::Other,
         }
     }
 

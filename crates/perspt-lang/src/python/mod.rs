@@ -10,7 +10,6 @@ mod ini;
 mod junit;
 mod layout;
 mod modules;
-mod names;
 mod placeholders;
 mod plants;
 mod probe;
@@ -19,8 +18,8 @@ mod refusal;
 mod roots;
 mod settings;
 mod stages;
-mod stdlib;
 mod syntax;
+mod undefined_names;
 mod unittest;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,12 +30,12 @@ use perspt_core::residual::{Class, Residual, Severity};
 use perspt_core::stage::{Root, Stage, Step, StepEnd, StepOutput};
 
 use crate::plugin::{
-    CommandKind, Concessions, Fetch, Files, Machine, NoTool, Pair, Plant, Plugin, Probe, ReadContext, Seen,
-    Selection, Structure, ToolState, Tools, Was,
+    CommandKind, Files, FromCandidate, FurtherFindings, Host, Machine, NoTool, OldTestFile, Pair, Plant,
+    Plugin, Probe, ReadContext, Selection, Stages, Structure, StructureFindings, ToolState, Tools, Words,
 };
 use crate::shared::compare::compare;
+use crate::shared::file_names::{chooses_tools, is_test_data};
 use crate::shared::old_tests;
-use crate::shared::places::{chooses_tools, is_test_data};
 use crate::shared::stubs::new_stubs;
 use layout::PythonLayout;
 
@@ -139,42 +138,15 @@ impl Plugin for Python {
     fn name(&self) -> &'static str {
         NAME
     }
+}
 
+impl Stages for Python {
     fn roots(&self, files: &dyn Files) -> Vec<Root> {
         roots::find(files)
     }
 
-    fn words(&self) -> &'static [&'static str] {
-        &["python", "python3", "pytest", "unittest", "pyproject.toml", "django", "flask", ".py"]
-    }
-
-    fn manifest_name(&self) -> &'static str {
-        "pyproject.toml"
-    }
-
-    fn is_manifest(&self, path: &RelPath) -> bool {
-        is_manifest(path)
-    }
-
-    fn is_source(&self, path: &RelPath) -> bool {
-        path.extension() == Some("py")
-    }
-
-    fn is_test_file(&self, path: &RelPath) -> bool {
-        is_test_source(path)
-    }
-
-    fn is_lockfile(&self, path: &RelPath) -> bool {
-        ["poetry.lock", "uv.lock", "pdm.lock", "Pipfile.lock"].contains(&path.name())
-    }
-
-    fn is_support_file(&self, path: &RelPath) -> bool {
-        let requirements = path.name().starts_with("requirements") && path.extension() == Some("txt");
-        path.name() == "__init__.py" || is_manifest(path) || requirements
-    }
-
-    fn decides_evidence(&self, path: &RelPath) -> bool {
-        decides_evidence(path)
+    fn machine(&self, host: &dyn Host) -> Machine {
+        stages::machine(host)
     }
 
     fn assets(&self) -> &'static [(&'static str, &'static str)] {
@@ -204,11 +176,11 @@ impl Plugin for Python {
         stages::stages(root, files, (machine, tools), selection)
     }
 
-    fn lack(&self, root: &Root, files: &dyn Files, tools: &Tools) -> Option<NoTool> {
-        stages::lack(root, files, tools)
+    fn missing_tool(&self, root: &Root, files: &dyn Files, tools: &Tools) -> Option<NoTool> {
+        stages::missing_tool(root, files, tools)
     }
 
-    fn goes_on(&self, _stage: &Stage, output: &StepOutput) -> bool {
+    fn continues_after(&self, _stage: &Stage, output: &StepOutput) -> bool {
         // Files that could not be collected keep the others from nothing.
         let collected = output.step == "collect" && matches!(output.end, StepEnd::Exited(1 | 2));
         // What old tests find keeps the new ones from nothing.
@@ -216,61 +188,115 @@ impl Plugin for Python {
         output.end.is_success() || collected || ran
     }
 
-    fn environment(&self, machine: &Machine) -> Option<Step> {
-        Some(stages::environment(machine))
-    }
-
-    fn fetch(&self, _root: &Root, _files: &dyn Files) -> Option<Fetch> {
-        None
-    }
-
-    fn prepare(&self, _root: &Root, _files: &dyn Files) -> Option<Step> {
-        None
-    }
-
-    fn late_reports(&self, _stage: &Stage, _output: &StepOutput) -> Vec<String> {
-        Vec::new()
+    fn list_packages(&self, machine: &Machine) -> Option<Step> {
+        Some(stages::list_packages(machine))
     }
 
     fn read(&self, stage: &Stage, outputs: &[StepOutput], context: &ReadContext<'_>) -> Reading {
-        match stage.kind {
-            StageKind::Test if stage.tool == stages::UNITTEST => unittest::read(stage, outputs, context),
-            StageKind::Test => pytest::read(stage, outputs, context),
-            StageKind::Syntax | StageKind::Build | StageKind::Structure => {
-                syntax::read(stage, outputs, context)
-            }
+        if stage.kind != StageKind::Test {
+            syntax::read(stage, outputs, context)
+        } else if stage.tool == stages::UNITTEST {
+            unittest::read(stage, outputs, context)
+        } else {
+            pytest::read(stage, outputs, context)
         }
+    }
+
+    fn further_checks(&self, stage: StageKind, root: &Root, pair: &Pair<'_>, machine: &Machine) -> Vec<Step> {
+        if stage == StageKind::Syntax { undefined_names::checks(root, pair, machine) } else { Vec::new() }
+    }
+
+    fn read_further(
+        &self,
+        _stage: &Stage,
+        output: &StepOutput,
+        context: &ReadContext<'_>,
+    ) -> Option<FurtherFindings> {
+        undefined_names::read(output, context)
     }
 
     fn plants(&self, stage: StageKind, root: &Root, files: &dyn Files, name: &str) -> Vec<Plant> {
         plants::plants(stage, root, files, name)
     }
 
-    fn more(&self, stage: StageKind, root: &Root, pair: &Pair<'_>, machine: &Machine) -> Vec<Step> {
-        if stage == StageKind::Syntax { names::checks(root, pair, machine) } else { Vec::new() }
+    fn environment_fault(&self, reading: &Reading) -> Option<String> {
+        if let Some(refused) = reading.residuals.iter().find(|residual| residual.class == refusal::CLASS) {
+            return Some(refused.message.clone());
+        }
+        let missing = reading.residuals.iter().filter(|residual| residual.class == Class::ModuleMissing);
+        let module = missing.filter_map(|residual| residual.symbol.as_deref()).next()?;
+        let top = module.split('.').next().unwrap_or(module);
+        Some(format!("Python module `{top}` is not installed"))
     }
 
-    fn read_more(&self, _stage: &Stage, output: &StepOutput, context: &ReadContext<'_>) -> Option<Seen> {
-        names::read(output, context)
+    fn missing_files(&self, reading: &Reading, root: &Root, files: &dyn Files) -> Vec<RelPath> {
+        let missing = reading.residuals.iter().filter(|residual| residual.class == Class::ImportError);
+        let modules: Vec<&str> = missing.filter_map(|residual| residual.symbol.as_deref()).collect();
+        modules::files_of(&modules, &roots::import_roots(files, root))
+    }
+}
+
+impl Structure for Python {
+    fn is_manifest(&self, path: &RelPath) -> bool {
+        is_manifest(path)
     }
 
-    fn structure(&self, pair: &Pair<'_>) -> Structure {
+    fn is_source(&self, path: &RelPath) -> bool {
+        path.extension() == Some("py")
+    }
+
+    fn is_test_file(&self, path: &RelPath) -> bool {
+        is_test_source(path)
+    }
+
+    fn is_lockfile(&self, path: &RelPath) -> bool {
+        ["poetry.lock", "uv.lock", "pdm.lock", "Pipfile.lock"].contains(&path.name())
+    }
+
+    fn is_support_file(&self, path: &RelPath) -> bool {
+        let requirements = path.name().starts_with("requirements") && path.extension() == Some("txt");
+        path.name() == "__init__.py" || is_manifest(path) || requirements
+    }
+
+    fn decides_evidence(&self, path: &RelPath) -> bool {
+        decides_evidence(path)
+    }
+
+    fn structure(&self, pair: &Pair<'_>, tools: &Tools) -> StructureFindings {
         let compared = compare(pair, &PythonLayout::of(pair));
         let is_meant = |source: &_, spot: &_| placeholders::is_meant(pair.candidate, source, spot);
         let residuals = new_stubs(&compared, &is_meant);
         let mut inventory = compared.inventory.clone();
-        inventory.evidence = evidence::changed(pair, &compared);
-        Structure { residuals, inventory }
+        inventory.evidence = evidence::changed(pair, &compared, stages::standard_modules(tools));
+        StructureFindings { residuals, inventory }
     }
 
-    fn old_tests(&self, pair: &Pair<'_>, concessions: &Concessions) -> BTreeMap<RelPath, Was> {
+    fn old_tests(&self, pair: &Pair<'_>, taken: &FromCandidate) -> BTreeMap<RelPath, OldTestFile> {
         let layout = PythonLayout::of(pair);
-        old_tests::old_tests(pair, &layout, &compare(pair, &layout), concessions)
+        old_tests::old_tests(pair, &layout, &compare(pair, &layout), taken)
     }
 
-    fn concede(&self, pair: &Pair<'_>, so_far: &Concessions, reading: &Reading) -> Concessions {
+    fn take_more(&self, pair: &Pair<'_>, so_far: &FromCandidate, reading: &Reading) -> FromCandidate {
         let layout = PythonLayout::of(pair);
-        old_tests::concede(pair, &layout, &compare(pair, &layout), so_far, reading)
+        old_tests::take_more(pair, &layout, &compare(pair, &layout), so_far, reading)
+    }
+}
+
+impl Words for Python {
+    fn task_words(&self) -> &'static [&'static str] {
+        &["python", "python3", "pytest", "unittest", "pyproject.toml", "django", "flask", ".py"]
+    }
+
+    fn manifest_name(&self) -> &'static str {
+        "pyproject.toml"
+    }
+
+    fn layout_hint(&self) -> &'static str {
+        include_str!("../../templates/python-layout.txt")
+    }
+
+    fn correction_fragment(&self) -> &'static str {
+        include_str!("../../templates/python-correction.txt")
     }
 
     fn command(&self, argv: &[String], _root: &Root, _files: &dyn Files) -> CommandKind {
@@ -279,30 +305,5 @@ impl Plugin for Python {
 
     fn packages(&self, files: &dyn Files) -> BTreeSet<String> {
         command::packages(files)
-    }
-
-    fn environment_fault(&self, reading: &Reading, files: &dyn Files) -> Option<String> {
-        if let Some(refused) = reading.residuals.iter().find(|residual| residual.class == refusal::CLASS) {
-            return Some(refused.message.clone());
-        }
-        let missing = reading.residuals.iter().filter(|residual| residual.class == Class::ModuleMissing);
-        let mut modules = missing.filter_map(|residual| residual.symbol.as_deref());
-        let module = modules.find(|module| modules::is_outside(files, module))?;
-        let top = module.split('.').next().unwrap_or(module);
-        Some(format!("Python module `{top}` is not installed"))
-    }
-
-    fn wanted_files(&self, reading: &Reading, root: &Root, files: &dyn Files) -> Vec<RelPath> {
-        let missing = reading.residuals.iter().filter(|residual| residual.class == Class::ImportError);
-        let modules: Vec<&str> = missing.filter_map(|residual| residual.symbol.as_deref()).collect();
-        modules::files_of(&modules, &roots::import_roots(files, root))
-    }
-
-    fn correction_fragment(&self) -> &'static str {
-        include_str!("../../templates/python-correction.txt")
-    }
-
-    fn layout_hint(&self) -> &'static str {
-        include_str!("../../templates/python-layout.txt")
     }
 }

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use perspt_core::path::RelPath;
 use serde_json::Value;
 
-use super::{ini, roots, stdlib};
-use crate::plugin::Files;
+use super::{ini, roots, stages};
+use crate::plugin::{Files, ReadContext};
 use crate::shared::toml;
 
 /// Modules whose distribution has another name.
@@ -88,7 +88,8 @@ const WELL_KNOWN: [&str; 44] = [
 
 /// Whether a module comes from outside the tree. A name that no manifest mentions and nobody knows is taken
 /// for the tree's own: a test may ask for code that is still to be written.
-pub(crate) fn is_outside(files: &dyn Files, module: &str) -> bool {
+pub(crate) fn is_outside(module: &str, context: &ReadContext<'_>) -> bool {
+    let files = context.files;
     let top = module.split('.').next().unwrap_or(module);
     if top.is_empty() || own(files).contains(top) {
         return false;
@@ -102,7 +103,7 @@ pub(crate) fn is_outside(files: &dyn Files, module: &str) -> bool {
         || known.contains(&format!("py{name}"))
         || WELL_KNOWN.contains(&name.as_str())
         || name.starts_with("pytest-")
-        || stdlib::MODULES.contains(&top)
+        || stages::standard_modules(context.tools).contains(top)
 }
 
 /// Whether a module is one of the tree's, or would lie in a package of its own.

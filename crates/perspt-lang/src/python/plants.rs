@@ -9,8 +9,8 @@ use perspt_core::stage::Root;
 use super::roots;
 use super::settings::Settings;
 use crate::plugin::{Expect, Files, Plant};
+use crate::shared::file_names::is_data_folder;
 use crate::shared::glob;
-use crate::shared::places::is_data_folder;
 
 const SYNTAX_ERROR: &str = "\ndef perspt_planted(:\n";
 /// A failing test; both runners see its kind, whatever names of functions and classes pytest is told to look for.
@@ -24,14 +24,14 @@ fn failing(name: &str) -> String {
 /// The plants of a stage.
 pub(crate) fn plants(stage: StageKind, root: &Root, files: &dyn Files, name: &str) -> Vec<Plant> {
     let sources = roots::own_sources(files, root);
-    match stage {
-        StageKind::Structure | StageKind::Build => Vec::new(),
-        StageKind::Syntax => syntax_error(root, files, &sources).into_iter().collect(),
-        StageKind::Test => {
-            let settings = Settings::of(files, &root.dir);
-            failing_test(root, files, &sources, &settings, name).into_iter().collect()
-        }
-    }
+    let plant = if stage == StageKind::Syntax {
+        syntax_error(root, files, &sources)
+    } else if stage == StageKind::Test {
+        failing_test(root, files, &sources, &Settings::of(files, &root.dir), name)
+    } else {
+        None
+    };
+    plant.into_iter().collect()
 }
 
 fn syntax_error(root: &Root, files: &dyn Files, sources: &[RelPath]) -> Option<Plant> {

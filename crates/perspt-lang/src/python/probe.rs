@@ -1,7 +1,7 @@
 //! Whether the interpreter, pytest and unittest work: each runs on a project of ours with one thing right and
 //! one wrong, and works only if exactly that is reported.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use perspt_core::path::RelPath;
 use perspt_core::reading::TestEnd;
@@ -10,10 +10,16 @@ use perspt_core::stage::{StepEnd, StepOutput};
 use super::stages::{PYTEST, PYTHON, UNITTEST, interpreter};
 use super::{SYNTAX_SCRIPT, UNITTEST_SCRIPT, junit, syntax, unittest};
 use crate::plugin::{Machine, Probe, ToolState};
-use crate::shared::report::{both, first_line, of, text};
+use crate::shared::report::{both_streams, first_line, output_of, text};
 use crate::shared::step::step;
 
 const REPORT: &str = "{tmp}/perspt-probe-report";
+
+/// The step that lists the standard library, which Python can do from 3.10 on.
+const MODULES: &str = "modules";
+const LIST_MODULES: &str = "import sys\nprint(*sorted(sys.stdlib_module_names))";
+/// What is lost with an older one.
+const OLD: &str = " (before 3.10: a new file that hides a standard module is not noticed)";
 
 const TESTS: &str = "import unittest\n\n\nclass PersptProbe(unittest.TestCase):\n    def test_passes(self):\n        \
                      self.assertTrue(True)\n\n    def test_fails(self):\n        self.assertTrue(False)\n";
@@ -40,6 +46,9 @@ pub(crate) fn probes(machine: &Machine) -> Vec<Probe> {
         steps[1].reports = vec![REPORT.to_owned()];
         let files: BTreeMap<String, String> =
             files.iter().map(|&(name, text)| (name.to_owned(), text.to_owned())).collect();
+        if tool == PYTHON {
+            steps.push(step(MODULES, &[python, "-I", "-B", "-c", LIST_MODULES], &here));
+        }
         Probe { tool: tool.to_owned(), files, steps }
     };
     let junit = format!("--junitxml={REPORT}");
@@ -94,33 +103,49 @@ pub(crate) fn read(probe: &Probe, outputs: &[StepOutput]) -> ToolState {
     let missing = |why: String| ToolState::Missing { why, install: install.clone() };
     let broken = |why: String| ToolState::Broken { why, install: install.clone() };
     let tool = &probe.tool;
-    let Some(version) = of(outputs, "version") else { return missing("it was not run".to_owned()) };
-    let said = both(version);
+    let Some(version) = output_of(outputs, "version") else { return missing("it was not run".to_owned()) };
+    let printed = both_streams(version);
     match &version.end {
         StepEnd::Exited(0) => {}
         StepEnd::TimedOut => return broken(format!("`{tool} --version` did not answer")),
         StepEnd::NotStarted(why) => return missing(format!("the interpreter does not start: {why}")),
-        StepEnd::Exited(_) if said.contains("No module named pytest") => {
-            return missing(first_line(&said).to_owned());
+        StepEnd::Exited(_) if printed.contains("No module named pytest") => {
+            return missing(first_line(&printed).to_owned());
         }
         StepEnd::Exited(_) | StepEnd::Signalled(_) => {
-            let why = format!("`{tool} --version` ended with {}: {}", version.end.shown(), first_line(&said));
+            let why =
+                format!("`{tool} --version` ended with {}: {}", version.end.shown(), first_line(&printed));
             return if tool == PYTEST { broken(why) } else { missing(why) };
         }
     }
-    let Some(run) = of(outputs, "run") else { return broken("its project was not run".to_owned()) };
+    let Some(run) = output_of(outputs, "run") else { return broken("its project was not run".to_owned()) };
     if run.end == StepEnd::TimedOut {
         return broken(format!("{tool} did not answer on a project of ours"));
     }
     if saw_both(tool, run) {
-        return ToolState::Works { version: first_line(&said).to_owned() };
+        let version = first_line(&printed);
+        if tool != PYTHON {
+            return ToolState::works(version);
+        }
+        let modules = standard_modules(outputs);
+        let lost = if modules.is_empty() { OLD } else { "" };
+        return ToolState::Works { version: format!("{version}{lost}"), modules };
     }
-    let said = both(run);
-    let last = said.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or("");
+    let printed = both_streams(run);
+    let last = printed.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or("");
     broken(format!(
         "{tool} on a project of ours, half of it wrong on purpose, did not report that: {}, {last}",
         run.end.shown()
     ))
+}
+
+/// What the interpreter says of its standard library. Private modules are left out, and `test`: many projects call
+/// their folder of tests so.
+fn standard_modules(outputs: &[StepOutput]) -> BTreeSet<String> {
+    let listed = output_of(outputs, MODULES).filter(|output| output.end.is_success());
+    let names = listed.map(|output| text(&output.stdout)).unwrap_or_default();
+    let is_public = |name: &&str| *name != "test" && (!name.starts_with('_') || *name == "__future__");
+    names.split_whitespace().filter(is_public).map(str::to_owned).collect()
 }
 
 /// Whether exactly one thing was reported right and one wrong.

@@ -14,11 +14,11 @@ use super::junit::{self, Case};
 use super::refusal;
 use super::stages::{COLLECTED, LOADED, NEW_LOADED, NEW_RESULTS, RESULTS, RUN, RUN_NEW};
 use crate::plugin::ReadContext;
+use crate::shared::failed_test::failed_test;
 use crate::shared::report::{
     self, abnormal_end, did_not_look, first_line, in_tree, measured, place, report_missing, shortened,
     unexplained,
 };
-use crate::shared::weigh::failed;
 
 /// pytest's exit code for a run that collected nothing.
 const NOTHING_COLLECTED: StepEnd = StepEnd::Exited(5);
@@ -32,15 +32,16 @@ pub(crate) fn read(stage: &Stage, outputs: &[StepOutput], context: &ReadContext<
         Run { tool: &stage.tool, context, residuals: Vec::new(), tests: Tests::default(), notes: Vec::new() };
     let mut looked = super::settings_files(context);
     for (step, results, loaded) in [(RUN, RESULTS, LOADED), (RUN_NEW, NEW_RESULTS, NEW_LOADED)] {
-        let Some(output) = report::of(outputs, step) else { continue };
+        let Some(output) = report::output_of(outputs, step) else { continue };
         looked.extend(loaded_by_passing(output, results, loaded, context));
     }
-    match report::of(outputs, "collect") {
+    match report::output_of(outputs, "collect") {
         None => run.residuals.extend(outputs.iter().map(|output| unexplained(output, &stage.tool))),
         Some(collect) => {
             if let Some(announced) = run.collected(collect) {
                 let steps = [(RUN, RESULTS), (RUN_NEW, NEW_RESULTS)].into_iter();
-                let runs = steps.filter_map(|(step, results)| Some((report::of(outputs, step)?, results)));
+                let runs =
+                    steps.filter_map(|(step, results)| Some((report::output_of(outputs, step)?, results)));
                 run.ran(&announced, collect, &runs.collect::<Vec<_>>());
             }
         }
@@ -138,7 +139,7 @@ impl Run<'_> {
 
     /// pytest ended before it could write a report: a conftest that does not load, or a process that was ended.
     fn no_report(&self, output: &StepOutput) -> Residual {
-        let printed = report::both(output);
+        let printed = report::both_streams(output);
         let loading = printed.contains("while loading conftest") || printed.contains("Traceback");
         if !loading {
             return report_missing(
@@ -234,7 +235,8 @@ impl Run<'_> {
             None => {
                 let message = format!("`{id}` was announced and has no result");
                 self.residuals.push(
-                    failed(self.tool, Class::TestsVanished, &name, message.clone()).in_file(file.clone()),
+                    failed_test(self.tool, Class::TestsVanished, &name, message.clone())
+                        .in_file(file.clone()),
                 );
                 (TestEnd::Failed, message)
             }
@@ -253,7 +255,7 @@ impl Run<'_> {
 
     fn failure(&self, name: &TestName, case: &Case, file: Option<&RelPath>) -> Residual {
         let message = format!("`{}` failed: {}", name.0, first_line(&case.message));
-        let mut residual = failed(self.tool, Class::TestFailed, name, message);
+        let mut residual = failed_test(self.tool, Class::TestFailed, name, message);
         let (_, _, spot) = collection::of_traceback(&case.text, self.context);
         residual.place = spot.as_ref().and_then(|(_, line)| place(*line, 0));
         let file = spot.map(|(path, _)| path).or_else(|| file.cloned());

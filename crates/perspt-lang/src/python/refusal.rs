@@ -5,7 +5,7 @@ use perspt_core::residual::{Class, Component, Residual};
 use perspt_core::stage::{StepEnd, StepOutput};
 
 use crate::plugin::ReadContext;
-use crate::shared::report::{both, evidence_tail, shortened};
+use crate::shared::report::{both_streams, evidence_tail, shortened};
 
 /// The class of its residual.
 pub(crate) const CLASS: Class = Class::ToolRefused;
@@ -22,8 +22,8 @@ const LINES: usize = 3;
 
 /// The residual of a listing that pytest refused; `None` where it began, or where a conftest did not load.
 pub(crate) fn of(output: &StepOutput, tool: &str, context: &ReadContext<'_>) -> Option<Residual> {
-    let printed = both(output);
-    let (what, said) = match output.end {
+    let printed = both_streams(output);
+    let (what, reason) = match output.end {
         StepEnd::Exited(INTERNAL_ERROR) => ("stopped with an internal error", internal(&printed)),
         StepEnd::Exited(USAGE_ERROR) if !printed.contains("while loading conftest") => {
             ("did not start", complaints(&printed))
@@ -33,8 +33,8 @@ pub(crate) fn of(output: &StepOutput, tool: &str, context: &ReadContext<'_>) -> 
         }
     };
     // Paths of the place the tree was laid out at mean nothing to a reader.
-    let said = said.replace(&format!("{}/", context.seen_as.trim_end_matches('/')), "");
-    let message = shortened(&format!("pytest {what}: {said}"));
+    let reason = reason.replace(&format!("{}/", context.seen_as.trim_end_matches('/')), "");
+    let message = shortened(&format!("pytest {what}: {reason}"));
     Some(Residual::error(Component::Boot, CLASS, tool, message).with_evidence(evidence_tail(output)))
 }
 
@@ -47,8 +47,8 @@ fn internal(printed: &str) -> String {
 /// The last lines that begin with `ERROR:`, or name the program before `error:`.
 fn complaints(printed: &str) -> String {
     let complaint = |line: &str| {
-        let said = line.strip_prefix("ERROR: ").or_else(|| Some(line.split_once(": error: ")?.1))?;
-        (!said.starts_with("usage: ")).then(|| said.trim().to_owned())
+        let reason = line.strip_prefix("ERROR: ").or_else(|| Some(line.split_once(": error: ")?.1))?;
+        (!reason.starts_with("usage: ")).then(|| reason.trim().to_owned())
     };
     let mut lines: Vec<String> = printed.lines().rev().filter_map(complaint).take(LINES).collect();
     lines.reverse();

@@ -9,7 +9,7 @@ use perspt_core::stage::Root;
 use super::settings::Settings;
 use super::{NAME, is_manifest};
 use crate::plugin::Files;
-use crate::shared::places::is_data_of;
+use crate::shared::file_names::is_data_of;
 
 /// Folders whose manifests are data for tests or somebody else's, not projects of the workspace.
 const NOT_PROJECTS: [&str; 7] =

@@ -9,7 +9,7 @@ use perspt_core::stage::{Profile, Root, Stage, Step};
 use super::layout::PYTHON as SYNTAX;
 use super::settings::Settings;
 use super::{probe, roots};
-use crate::plugin::{Files, Machine, NoTool, Selection, ToolState, Tools};
+use crate::plugin::{Files, Host, Machine, NoTool, Selection, ToolState, Tools};
 use crate::shared::step::{in_tree, step, with_env};
 use crate::syntax::parse;
 
@@ -31,10 +31,41 @@ pub(crate) const RAN: &str = "{tmp}/perspt-ran.jsonl";
 pub(crate) const RUN: &str = "run";
 pub(crate) const RUN_NEW: &str = "run-new";
 
-/// The project's own interpreter: its environment's, else the active one's, else the machine's. Never the
-/// next one where the first is broken: other modules would be measured.
+/// The environment that a project keeps beside its files. It is used where it is.
+const VENV: &str = ".venv";
+
+/// The project's own interpreter: its environment's, else the active one's, else the first on the path. An environment
+/// whose interpreter is gone is still the project's own. With the next one, other modules would be measured.
+pub(crate) fn machine(host: &dyn Host) -> Machine {
+    let of_environment = |folder: String| {
+        let python = format!("{folder}/bin/python");
+        let is_environment = host.exists(&format!("{folder}/pyvenv.cfg")) || host.exists(&python);
+        is_environment.then_some(python)
+    };
+    let beside = format!("{}/{VENV}", host.workspace());
+    let mounted = RelPath::parse(VENV).ok().filter(|_| host.is_folder(&beside));
+    let python = of_environment(beside).or_else(|| host.variable("VIRTUAL_ENV").and_then(of_environment));
+    // Packages that were installed for the user lie in the user's home.
+    let homes = [host.tool_home("PYTHONUSERBASE", ".local"), host.tool_home("PYENV_ROOT", ".pyenv")];
+    Machine {
+        programs: python.into_iter().map(|python| (PYTHON.to_owned(), python)).collect(),
+        env: homes.into_iter().flatten().collect(),
+        mounted: mounted.into_iter().collect(),
+        ..Machine::default()
+    }
+}
+
 pub(crate) fn interpreter(machine: &Machine) -> &str {
-    machine.workspace_python.as_deref().or(machine.active_python.as_deref()).unwrap_or("python3")
+    machine.programs.get(PYTHON).map_or("python3", String::as_str)
+}
+
+/// The modules of the standard library, as far as the interpreter lists them.
+pub(crate) fn standard_modules(tools: &Tools) -> &BTreeSet<String> {
+    static NONE: BTreeSet<String> = BTreeSet::new();
+    match tools.get(PYTHON) {
+        Some(ToolState::Works { modules, .. }) => modules,
+        Some(ToolState::Missing { .. } | ToolState::Broken { .. }) | None => &NONE,
+    }
 }
 
 /// Both stages of a root.
@@ -44,18 +75,14 @@ pub(crate) fn stages(
     (machine, tools): (&Machine, &Tools),
     selection: &Selection,
 ) -> Vec<Result<Stage, NoTool>> {
-    let made = |kind: StageKind, tool: &str, steps: Vec<Step>| Stage {
-        kind,
-        tool: tool.to_owned(),
-        required: true,
-        steps,
-    };
     let python = interpreter(machine);
     let syntax = works(StageKind::Syntax, PYTHON, tools)
-        .map(|()| made(StageKind::Syntax, "python compile", vec![compile(python, root, files)]));
+        .map(|()| Stage::required(StageKind::Syntax, "python compile", vec![compile(python, root, files)]));
     let test = runner(tools).map(|runner| match runner {
-        Runner::Pytest => made(StageKind::Test, PYTEST, pytest(python, root, files, selection)),
-        Runner::Unittest => made(StageKind::Test, UNITTEST, unittest(python, root, files, selection)),
+        Runner::Pytest => Stage::required(StageKind::Test, PYTEST, pytest(python, root, files, selection)),
+        Runner::Unittest => {
+            Stage::required(StageKind::Test, UNITTEST, unittest(python, root, files, selection))
+        }
     });
     vec![syntax, test]
 }
@@ -76,7 +103,7 @@ fn runner(tools: &Tools) -> Result<Runner, NoTool> {
 }
 
 /// pytest, where it is missing and there are tests that unittest cannot see.
-pub(crate) fn lack(root: &Root, files: &dyn Files, tools: &Tools) -> Option<NoTool> {
+pub(crate) fn missing_tool(root: &Root, files: &dyn Files, tools: &Tools) -> Option<NoTool> {
     let no_pytest = works(StageKind::Test, PYTEST, tools).err()?;
     let file = needs_pytest(root, files).into_iter().next()?;
     Some(NoTool { why: format!("{}, and the tests in {file} need it", no_pytest.why), ..no_pytest })
@@ -89,7 +116,7 @@ pub(crate) fn needs_pytest(root: &Root, files: &dyn Files) -> Vec<RelPath> {
     tests.filter(|path| files.text(path).is_some_and(|text| is_for_pytest(&text))).collect()
 }
 
-/// Whether pytest alone sees all tests of a text: it is imported, or a test stands in no class, or in one without bases.
+/// Whether pytest alone sees all tests of a text: it is imported, or a test is in no class, or in one without bases.
 fn is_for_pytest(text: &str) -> bool {
     let source = parse(&SYNTAX, text);
     let has_bases = |scope: &str| {
@@ -117,7 +144,7 @@ fn works(stage: StageKind, tool: &str, tools: &Tools) -> Result<(), NoTool> {
 }
 
 /// Prints the interpreter and every package that it finds, with its version and place.
-pub(crate) fn environment(machine: &Machine) -> Step {
+pub(crate) fn list_packages(machine: &Machine) -> Step {
     const SCRIPT: &str = "import os, sys, importlib.metadata as m\n\
         user = [os.environ.get('PYTHONUSERBASE', ''), 'lib', 'python%d.%d' % sys.version_info[:2], 'site-packages']\n\
         found = m.distributions(path=sys.path + [os.path.join(*user)])\n\

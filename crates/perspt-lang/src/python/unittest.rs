@@ -10,10 +10,10 @@ use serde::Deserialize;
 use super::collection::{self, Uncollected};
 use super::stages::{LISTED, RAN, needs_pytest};
 use crate::plugin::ReadContext;
+use crate::shared::failed_test::failed_test;
 use crate::shared::report::{
     self, abnormal_end, did_not_look, first_line, in_tree, measured, report_missing, shortened, unexplained,
 };
-use crate::shared::weigh::failed;
 
 #[derive(Deserialize)]
 #[serde(untagged)]
@@ -109,12 +109,12 @@ pub(crate) fn read(stage: &Stage, outputs: &[StepOutput], context: &ReadContext<
     let mut residuals = unseen(tool, context);
     let mut tests = Tests::default();
     let mut looked = super::settings_files(context);
-    match report::of(outputs, "list") {
+    match report::output_of(outputs, "list") {
         None => residuals.extend(outputs.iter().map(|output| unexplained(output, tool))),
         Some(list) => {
             let listed = whole(list, LISTED, tool, &mut residuals);
             residuals.extend(listed.errors.iter().map(|error| not_loaded(error, tool, context)));
-            if let Some(run) = report::of(outputs, "run") {
+            if let Some(run) = report::output_of(outputs, "run") {
                 let ran = whole(run, RAN, tool, &mut residuals);
                 if ran.results.values().any(|(end, ..)| *end == TestEnd::Passed) {
                     looked.extend(ran.loaded.iter().filter_map(|path| in_tree(context, path)));
@@ -125,7 +125,7 @@ pub(crate) fn read(stage: &Stage, outputs: &[StepOutput], context: &ReadContext<
                 for (fixture, message, trace) in &ran.fixtures {
                     let name = TestName(fixture.clone());
                     let message = format!("`{fixture}` failed: {}", first_line(message));
-                    residuals.push(failed(tool, Class::TestFailed, &name, message).with_evidence(trace));
+                    residuals.push(failed_test(tool, Class::TestFailed, &name, message).with_evidence(trace));
                 }
             } else if !super::has_error(&residuals) {
                 residuals.push(report_missing(list, tool, "the tests were listed and not run".to_owned()));
@@ -181,14 +181,17 @@ fn result(
     let (end, message) = match ran.results.get(id) {
         None => {
             let message = format!("`{id}` was announced and has no result");
-            residuals.push(failed(tool, Class::TestsVanished, &name, message.clone()).in_file(file.clone()));
+            residuals
+                .push(failed_test(tool, Class::TestsVanished, &name, message.clone()).in_file(file.clone()));
             (TestEnd::Failed, message)
         }
         Some((TestEnd::Failed, message, trace)) => {
             let text = format!("`{id}` failed: {}", first_line(message));
             let evidence = report::tail(trace, Residual::EVIDENCE_CAP);
             residuals.push(
-                failed(tool, Class::TestFailed, &name, text).in_file(file.clone()).with_evidence(evidence),
+                failed_test(tool, Class::TestFailed, &name, text)
+                    .in_file(file.clone())
+                    .with_evidence(evidence),
             );
             (TestEnd::Failed, shortened(message))
         }

@@ -8,7 +8,7 @@ use perspt_core::residual::{Class, Component, Residual, Severity};
 use perspt_core::stage::{Stage, StepOutput};
 
 use super::messages::{self, Messages};
-use super::{gated, looked, roots, stderr};
+use super::{files_read, gated, roots, stderr};
 use crate::plugin::ReadContext;
 use crate::shared::report::{self, abnormal_end, did_not_look, measured, report_missing, unexplained};
 
@@ -17,7 +17,7 @@ pub(crate) fn read(stage: &Stage, outputs: &[StepOutput], context: &ReadContext<
     if let Some(reading) = did_not_look(stage, outputs, context) {
         return reading;
     }
-    let Some(output) = report::of(outputs, "check") else {
+    let Some(output) = report::output_of(outputs, "check") else {
         let residuals = outputs.iter().map(|output| unexplained(output, &stage.tool)).collect();
         return measured(stage, context, residuals, None);
     };
@@ -33,7 +33,7 @@ pub(crate) fn read(stage: &Stage, outputs: &[StepOutput], context: &ReadContext<
 pub(crate) fn read_check(stage: &Stage, output: &StepOutput, context: &ReadContext<'_>) -> Reading {
     let messages = messages::read(output, &stage.tool, context);
     let mut residuals = failures(output, &messages, stage, context);
-    let looked = looked::compiled(&messages.artifacts, output, context);
+    let looked = files_read::compiled(&messages.artifacts, output, context);
     residuals.extend(messages.residuals);
     Reading { looked, ..measured(stage, context, residuals, None) }
 }

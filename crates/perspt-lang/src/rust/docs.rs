@@ -65,9 +65,11 @@ fn runs(text: &str) -> Vec<Run<'_>> {
     let mut joins = false;
     for (number, line) in text.split_inclusive('\n').enumerate() {
         at += line.len();
-        let said = line.trim();
-        let outer = said.strip_prefix("///").filter(|rest| !rest.starts_with('/')).map(|rest| (false, rest));
-        let Some((inner, rest)) = outer.or_else(|| said.strip_prefix("//!").map(|rest| (true, rest))) else {
+        let trimmed = line.trim();
+        let outer =
+            trimmed.strip_prefix("///").filter(|rest| !rest.starts_with('/')).map(|rest| (false, rest));
+        let Some((inner, rest)) = outer.or_else(|| trimmed.strip_prefix("//!").map(|rest| (true, rest)))
+        else {
             joins = false;
             continue;
         };

@@ -8,13 +8,13 @@ use perspt_core::tree::Change;
 use serde_json::Value;
 
 use super::{decides_evidence, is_test_material, manifest, roots};
-use crate::plugin::{Files, Pair, Was};
-use crate::shared::compare::Compared;
-use crate::shared::loads;
+use crate::plugin::{Files, OldTestFile, Pair};
+use crate::shared::compare::Comparison;
+use crate::shared::reaches_tests;
 use crate::shared::toml;
 
 /// Everything found between base and candidate.
-pub(crate) fn changed(pair: &Pair<'_>, compared: &Compared) -> Vec<ChangedEvidence> {
+pub(crate) fn changed(pair: &Pair<'_>, compared: &Comparison) -> Vec<ChangedEvidence> {
     let roots = roots::find(pair.base);
     let has_tests = |path: &RelPath| roots::of(&roots, path).is_some_and(|root| root.has_tests);
     let mut found = Vec::new();
@@ -32,8 +32,8 @@ pub(crate) fn changed(pair: &Pair<'_>, compared: &Compared) -> Vec<ChangedEviden
         }
     }
     found.extend(judges(compared));
-    found.extend(loads::asks(compared));
-    found.extend(loads::changed(compared));
+    found.extend(reaches_tests::code_that_asks(compared));
+    found.extend(reaches_tests::changed(compared));
     found
 }
 
@@ -88,7 +88,7 @@ fn of_tests(manifest: &Value) -> Option<&Value> {
 const DEV: &str = "dev-dependencies";
 
 /// Manifests with the dependencies of tests that the base had.
-pub(crate) fn old_manifests(pair: &Pair<'_>) -> BTreeMap<RelPath, Was> {
+pub(crate) fn old_manifests(pair: &Pair<'_>) -> BTreeMap<RelPath, OldTestFile> {
     let mut was = BTreeMap::new();
     for change in pair.base.tree().changes_to(pair.candidate.tree()) {
         let path = change.path;
@@ -98,7 +98,7 @@ pub(crate) fn old_manifests(pair: &Pair<'_>) -> BTreeMap<RelPath, Was> {
         }
         let (before, now) = (toml::parse(&old).unwrap_or_default(), toml::parse(&new).unwrap_or_default());
         if of_tests(&before) != of_tests(&now) {
-            was.extend(with_dependencies(&old, &new).map(|text| (path, Was::Text(text))));
+            was.extend(with_dependencies(&old, &new).map(|text| (path, OldTestFile::Text(text))));
         }
     }
     was
@@ -115,12 +115,16 @@ fn with_dependencies(old: &str, new: &str) -> Option<String> {
 }
 
 /// New macros with the names of those by which tests fail. One that only moved is not new.
-fn judges(compared: &Compared) -> Vec<ChangedEvidence> {
-    let known: BTreeSet<String> =
-        compared.sides.values().flat_map(|side| &side.base.1.judges).map(|spot| spot.text.clone()).collect();
+fn judges(compared: &Comparison) -> Vec<ChangedEvidence> {
+    let known: BTreeSet<String> = compared
+        .sources
+        .values()
+        .flat_map(|side| &side.base.source.judges)
+        .map(|spot| spot.text.clone())
+        .collect();
     let mut found = Vec::new();
-    for (path, side) in &compared.sides {
-        for spot in side.candidate.1.judges.iter().filter(|spot| !known.contains(&spot.text)) {
+    for (path, side) in &compared.sources {
+        for spot in side.candidate.source.judges.iter().filter(|spot| !known.contains(&spot.text)) {
             let name: String = spot.text.split(['!', '{', '(']).nth(1).unwrap_or_default().trim().to_owned();
             let what =
                 format!("line {}: a macro takes the name of `{name}!`, by which tests fail", spot.line);

@@ -10,7 +10,7 @@ use perspt_core::tree::EntryKind;
 use serde_json::{Map, Value};
 
 use super::{manifest, stages};
-use crate::plugin::{Fetch, Files};
+use crate::plugin::{Cache, Fetch, Files, Host, Machine};
 use crate::shared::toml;
 
 /// Tables of a cargo configuration that say where packages come from, with those keys of theirs that name no program;
@@ -37,6 +37,18 @@ pub(crate) fn fetch(root: &Root, files: &dyn Files) -> Option<Fetch> {
         step: Step { profile: Profile::Fetch, ..stages::in_build("fetch", &["fetch"], root) },
         instead: instead(files),
     })
+}
+
+/// Cargo's and rustup's folders. Of cargo's, only what holds packages may be written: beside it are the user's programs,
+/// settings and keys.
+pub(crate) fn machine(host: &dyn Host) -> Machine {
+    let cargo = host.tool_home("CARGO_HOME", ".cargo");
+    let below = |name: &str| cargo.iter().map(|(_, home)| format!("{home}/{name}")).collect::<Vec<_>>();
+    let folders = ["registry", "git"].into_iter().flat_map(below).map(Cache::Folder);
+    let locks = [".package-cache", ".package-cache-mutate"].into_iter().flat_map(below).map(Cache::File);
+    let caches = folders.chain(locks).collect();
+    let rustup = host.tool_home("RUSTUP_HOME", ".rustup");
+    Machine { env: cargo.iter().cloned().chain(rustup).collect(), caches, ..Machine::default() }
 }
 
 /// Files that choose programs: what the fetch sees in their place.

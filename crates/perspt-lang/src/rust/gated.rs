@@ -10,20 +10,20 @@ use serde_json::Value;
 use tree_sitter::{Node, Parser};
 
 use super::{layout, manifest, stages};
-use crate::plugin::{Files, Pair};
+use crate::plugin::{Files, Further, Pair};
 use crate::shared::toml::{at, texts};
 
 /// An item behind a `cfg`, some line of which the candidate changed.
 struct Gated {
     file: RelPath,
     lines: (u32, u32),
-    /// What stands between the parentheses.
+    /// The text between the parentheses.
     condition: String,
 }
 
-/// The parts of changed files of which less is proved than of the rest. `built` says that they were checked with the
-/// features they name.
-pub(crate) fn parts(pair: &Pair<'_>, built: bool) -> Vec<Part> {
+/// The parts of changed files of which less is proved than of the rest. Further checks are made with the features that
+/// they name.
+pub(crate) fn less_proved(pair: &Pair<'_>, further: Further) -> Vec<Part> {
     let parts = changed(pair).into_iter().filter_map(|gated| {
         let condition = Condition::parse(&gated.condition);
         let on = features_of(pair.candidate, &gated.file).map(|(_, defaults)| defaults).unwrap_or_default();
@@ -32,7 +32,11 @@ pub(crate) fn parts(pair: &Pair<'_>, built: bool) -> Vec<Part> {
         let grade = match () {
             () if condition.holds(true, &on) => return None,
             () if condition.holds(false, &on) => Grade::Build,
-            () if built && (condition.holds(true, &all) || condition.holds(false, &all)) => Grade::Build,
+            () if further == Further::Looked
+                && (condition.holds(true, &all) || condition.holds(false, &all)) =>
+            {
+                Grade::Build
+            }
             () => Grade::Syntax,
         };
         let why = format!("cfg({})", gated.condition);
@@ -181,13 +185,13 @@ fn items(text: &str) -> Vec<((u32, u32), String)> {
     found
 }
 
-/// What an attribute stands before, other attributes and comments aside.
+/// The item after an attribute, other attributes and comments aside.
 fn guarded(attribute: Node<'_>) -> Option<Node<'_>> {
     std::iter::successors(attribute.next_named_sibling(), |node| node.next_named_sibling())
         .find(|node| !["attribute_item", "line_comment", "block_comment"].contains(&node.kind()))
 }
 
-/// What stands between the parentheses of `#[cfg(…)]`.
+/// The text between the parentheses of `#[cfg(…)]`.
 fn condition_of(attribute: &str) -> Option<String> {
     let inside = attribute.trim_start_matches(['#', '!', '[', ' ']).strip_prefix("cfg")?.trim_start();
     let inside = inside.strip_prefix('(')?;

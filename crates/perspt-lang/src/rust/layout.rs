@@ -8,7 +8,7 @@ use perspt_core::path::RelPath;
 
 use super::{docs, is_test_material};
 use crate::plugin::{Files, Pair};
-use crate::shared::compare::{Layout, Role};
+use crate::shared::compare::{FileRole, Layout};
 use crate::syntax::{Item, Language, parse};
 
 /// Rust, as the engine needs it.
@@ -30,7 +30,7 @@ pub(crate) const MODULE_DEPTH: usize = 20;
 pub(crate) struct RustLayout<'a> {
     pair: &'a Pair<'a>,
     /// Roles that were looked up: declarations are followed through other files.
-    roles: RefCell<BTreeMap<RelPath, Role>>,
+    roles: RefCell<BTreeMap<RelPath, FileRole>>,
 }
 
 impl<'a> RustLayout<'a> {
@@ -39,14 +39,14 @@ impl<'a> RustLayout<'a> {
         RustLayout { pair, roles: RefCell::default() }
     }
 
-    fn looked_up(&self, path: &RelPath) -> Role {
+    fn looked_up(&self, path: &RelPath) -> FileRole {
         let declared = |files: &dyn Files| is_test_module(files, path, MODULE_DEPTH);
         match (self.is_source(path), is_test_material(path)) {
-            (true, true) => Role::Tests,
-            (true, false) if declared(self.pair.base) || declared(self.pair.candidate) => Role::Tests,
-            (true, false) => Role::Mixed,
-            (false, true) if path.extension() != Some("md") && self.is_in_package(path) => Role::Data,
-            (false, _) => Role::Other,
+            (true, true) => FileRole::Tests,
+            (true, false) if declared(self.pair.base) || declared(self.pair.candidate) => FileRole::Tests,
+            (true, false) => FileRole::Mixed,
+            (false, true) if path.extension() != Some("md") && self.is_in_package(path) => FileRole::Data,
+            (false, _) => FileRole::Other,
         }
     }
 
@@ -63,7 +63,7 @@ impl Layout for RustLayout<'_> {
         &RUST
     }
 
-    fn role(&self, path: &RelPath) -> Role {
+    fn role(&self, path: &RelPath) -> FileRole {
         let known = self.roles.borrow().get(path).copied();
         known.unwrap_or_else(|| {
             let role = self.looked_up(path);

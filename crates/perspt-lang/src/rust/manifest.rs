@@ -204,7 +204,7 @@ pub(crate) fn evidence(manifest: &Value) -> BTreeMap<String, String> {
     facts
 }
 
-/// Whether a fact hides tests or runs code wherever it stands, also in a manifest that is new.
+/// Whether a fact hides tests or runs code wherever it is, also in a manifest that is new.
 pub(crate) fn is_trick(fact: &str) -> bool {
     fact == "package.autotests"
         || fact == "package.build"

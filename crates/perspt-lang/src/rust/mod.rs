@@ -7,10 +7,10 @@ mod docs;
 mod evidence;
 mod failure;
 mod fetch;
+mod files_read;
 mod gated;
 mod layout;
 mod libtest;
-mod looked;
 mod manifest;
 mod messages;
 mod plants;
@@ -29,12 +29,13 @@ use perspt_core::residual::{Class, Residual};
 use perspt_core::stage::{Root, Stage, Step, StepEnd, StepOutput};
 
 use crate::plugin::{
-    CommandKind, Concessions, Fetch, Files, Machine, NoTool, Pair, Plant, Plugin, Probe, ReadContext, Seen,
-    Selection, Structure, ToolState, Tools, Was,
+    CommandKind, Fetch, Files, FromCandidate, Further, FurtherFindings, Host, Machine, NoTool, OldTestFile,
+    Pair, Plant, Plugin, Probe, ReadContext, Selection, Stages, Structure, StructureFindings, ToolState,
+    Tools, Words,
 };
 use crate::shared::compare::compare;
+use crate::shared::file_names::{chooses_tools, is_test_data};
 use crate::shared::old_tests;
-use crate::shared::places::{chooses_tools, is_test_data};
 use crate::shared::report;
 use crate::shared::stubs::new_stubs;
 use layout::RustLayout;
@@ -81,45 +82,19 @@ impl Plugin for Rust {
     fn name(&self) -> &'static str {
         NAME
     }
+}
 
+impl Stages for Rust {
     fn roots(&self, files: &dyn Files) -> Vec<Root> {
         roots::find(files)
     }
 
-    fn words(&self) -> &'static [&'static str] {
-        &["rust", "cargo", "cargo.toml", "crate", ".rs"]
+    fn claims(&self, own: &str, above: &str, below: &RelPath) -> Option<&'static str> {
+        roots::is_member(own, above, below).then_some("cargo workspace")
     }
 
-    fn manifest_name(&self) -> &'static str {
-        "Cargo.toml"
-    }
-
-    fn is_manifest(&self, path: &RelPath) -> bool {
-        path.name() == "Cargo.toml"
-    }
-
-    fn is_source(&self, path: &RelPath) -> bool {
-        path.extension() == Some("rs")
-    }
-
-    fn is_test_file(&self, path: &RelPath) -> bool {
-        is_test_source(path)
-    }
-
-    fn is_lockfile(&self, path: &RelPath) -> bool {
-        path.name() == "Cargo.lock"
-    }
-
-    fn is_support_file(&self, path: &RelPath) -> bool {
-        ["lib.rs", "main.rs", "mod.rs", "Cargo.toml"].contains(&path.name())
-    }
-
-    fn decides_evidence(&self, path: &RelPath) -> bool {
-        decides_evidence(path)
-    }
-
-    fn assets(&self) -> &'static [(&'static str, &'static str)] {
-        &[]
+    fn machine(&self, host: &dyn Host) -> Machine {
+        fetch::machine(host)
     }
 
     fn probes(&self, _machine: &Machine) -> Vec<Probe> {
@@ -141,7 +116,7 @@ impl Plugin for Rust {
         stages::stages(root, files, tools, selection)
     }
 
-    fn goes_on(&self, _stage: &Stage, output: &StepOutput) -> bool {
+    fn continues_after(&self, _stage: &Stage, output: &StepOutput) -> bool {
         // A target with a harness of its own may answer a listing with a failure; the others have listed.
         output.end.is_success() || (output.step == "list" && matches!(output.end, StepEnd::Exited(_)))
     }
@@ -167,72 +142,47 @@ impl Plugin for Rust {
     }
 
     fn read(&self, stage: &Stage, outputs: &[StepOutput], context: &ReadContext<'_>) -> Reading {
-        match stage.kind {
-            StageKind::Test => run::read(stage, outputs, context),
-            StageKind::Build | StageKind::Syntax | StageKind::Structure => {
-                build::read(stage, outputs, context)
-            }
+        if stage.kind == StageKind::Test {
+            run::read(stage, outputs, context)
+        } else {
+            build::read(stage, outputs, context)
         }
     }
 
-    fn plants(&self, stage: StageKind, root: &Root, files: &dyn Files, name: &str) -> Vec<Plant> {
-        plants::plants(stage, root, files, name)
-    }
-
-    fn more(&self, stage: StageKind, root: &Root, pair: &Pair<'_>, _machine: &Machine) -> Vec<Step> {
+    fn further_checks(
+        &self,
+        stage: StageKind,
+        root: &Root,
+        pair: &Pair<'_>,
+        _machine: &Machine,
+    ) -> Vec<Step> {
         if stage == StageKind::Build { gated::checks(root, pair) } else { Vec::new() }
     }
 
-    fn read_more(&self, stage: &Stage, output: &StepOutput, context: &ReadContext<'_>) -> Option<Seen> {
+    fn read_further(
+        &self,
+        stage: &Stage,
+        output: &StepOutput,
+        context: &ReadContext<'_>,
+    ) -> Option<FurtherFindings> {
         let reading = build::read_check(stage, output, context);
         let of_the_code = |residual: &Residual| {
             matches!(residual.class, Class::CompileError | Class::LinkError | Class::CompileWarning)
         };
         let residuals: Vec<Residual> = reading.residuals.into_iter().filter(of_the_code).collect();
         let looked = output.end.is_success() || !residuals.is_empty();
-        looked.then_some(Seen { residuals, looked: reading.looked })
+        looked.then_some(FurtherFindings { residuals, looked: reading.looked })
     }
 
-    fn parts(&self, stage: StageKind, pair: &Pair<'_>, more: bool) -> Vec<Part> {
-        if stage == StageKind::Build { gated::parts(pair, more) } else { Vec::new() }
+    fn less_proved(&self, stage: StageKind, pair: &Pair<'_>, further: Further) -> Vec<Part> {
+        if stage == StageKind::Build { gated::less_proved(pair, further) } else { Vec::new() }
     }
 
-    fn structure(&self, pair: &Pair<'_>) -> Structure {
-        let compared = compare(pair, &RustLayout::of(pair));
-        let residuals = new_stubs(&compared, &|_, _| false);
-        let mut inventory = compared.inventory.clone();
-        inventory.evidence = evidence::changed(pair, &compared);
-        Structure { residuals, inventory }
+    fn plants(&self, stage: StageKind, root: &Root, files: &dyn Files, name: &str) -> Vec<Plant> {
+        plants::plants(stage, root, files, name)
     }
 
-    fn old_tests(&self, pair: &Pair<'_>, concessions: &Concessions) -> BTreeMap<RelPath, Was> {
-        let layout = RustLayout::of(pair);
-        let mut was = old_tests::old_tests(pair, &layout, &compare(pair, &layout), concessions);
-        // What conceded tests need stays.
-        if *concessions == Concessions::default() {
-            was.extend(evidence::old_manifests(pair));
-        }
-        was
-    }
-
-    fn concede(&self, pair: &Pair<'_>, so_far: &Concessions, reading: &Reading) -> Concessions {
-        let layout = RustLayout::of(pair);
-        old_tests::concede(pair, &layout, &compare(pair, &layout), so_far, reading)
-    }
-
-    fn command(&self, argv: &[String], root: &Root, files: &dyn Files) -> CommandKind {
-        command::kind(argv, root, files)
-    }
-
-    fn packages(&self, files: &dyn Files) -> BTreeSet<String> {
-        command::packages(files)
-    }
-
-    fn dependencies(&self, files: &dyn Files) -> BTreeSet<String> {
-        command::dependencies(files)
-    }
-
-    fn environment_fault(&self, reading: &Reading, _files: &dyn Files) -> Option<String> {
+    fn environment_fault(&self, reading: &Reading) -> Option<String> {
         let of_class = |class: Class| reading.residuals.iter().find(|residual| residual.class == class);
         if let Some(missing) = of_class(Class::ToolchainMissing) {
             return Some(format!(
@@ -246,12 +196,83 @@ impl Plugin for Rust {
             None => missing.message.clone(),
         })
     }
+}
+
+impl Structure for Rust {
+    fn is_manifest(&self, path: &RelPath) -> bool {
+        path.name() == "Cargo.toml"
+    }
+
+    fn is_source(&self, path: &RelPath) -> bool {
+        path.extension() == Some("rs")
+    }
+
+    fn is_test_file(&self, path: &RelPath) -> bool {
+        is_test_source(path)
+    }
+
+    fn is_lockfile(&self, path: &RelPath) -> bool {
+        path.name() == "Cargo.lock"
+    }
+
+    fn is_support_file(&self, path: &RelPath) -> bool {
+        ["lib.rs", "main.rs", "mod.rs", "Cargo.toml"].contains(&path.name())
+    }
+
+    fn decides_evidence(&self, path: &RelPath) -> bool {
+        decides_evidence(path)
+    }
+
+    fn structure(&self, pair: &Pair<'_>, _tools: &Tools) -> StructureFindings {
+        let compared = compare(pair, &RustLayout::of(pair));
+        let residuals = new_stubs(&compared, &|_, _| false);
+        let mut inventory = compared.inventory.clone();
+        inventory.evidence = evidence::changed(pair, &compared);
+        StructureFindings { residuals, inventory }
+    }
+
+    fn old_tests(&self, pair: &Pair<'_>, taken: &FromCandidate) -> BTreeMap<RelPath, OldTestFile> {
+        let layout = RustLayout::of(pair);
+        let mut files = old_tests::old_tests(pair, &layout, &compare(pair, &layout), taken);
+        // Tests that are the candidate's own keep what they need.
+        if *taken == FromCandidate::default() {
+            files.extend(evidence::old_manifests(pair));
+        }
+        files
+    }
+
+    fn take_more(&self, pair: &Pair<'_>, so_far: &FromCandidate, reading: &Reading) -> FromCandidate {
+        let layout = RustLayout::of(pair);
+        old_tests::take_more(pair, &layout, &compare(pair, &layout), so_far, reading)
+    }
+}
+
+impl Words for Rust {
+    fn task_words(&self) -> &'static [&'static str] {
+        &["rust", "cargo", "cargo.toml", "crate", ".rs"]
+    }
+
+    fn manifest_name(&self) -> &'static str {
+        "Cargo.toml"
+    }
+
+    fn layout_hint(&self) -> &'static str {
+        include_str!("../../templates/rust-layout.txt")
+    }
 
     fn correction_fragment(&self) -> &'static str {
         include_str!("../../templates/rust-correction.txt")
     }
 
-    fn layout_hint(&self) -> &'static str {
-        include_str!("../../templates/rust-layout.txt")
+    fn command(&self, argv: &[String], root: &Root, files: &dyn Files) -> CommandKind {
+        command::kind(argv, root, files)
+    }
+
+    fn dependencies(&self, files: &dyn Files) -> BTreeSet<String> {
+        command::dependencies(files)
+    }
+
+    fn packages(&self, files: &dyn Files) -> BTreeSet<String> {
+        command::packages(files)
     }
 }

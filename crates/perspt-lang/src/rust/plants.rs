@@ -13,12 +13,14 @@ const TYPE_ERROR: &str = "\nconst PERSPT_PLANT: u32 = \"not a number\";\n";
 
 /// The plants of a stage; empty where no package has a source yet.
 pub(crate) fn plants(stage: StageKind, root: &Root, files: &dyn Files, name: &str) -> Vec<Plant> {
-    let plants = match stage {
-        StageKind::Structure | StageKind::Syntax => Vec::new(),
-        StageKind::Build => vec![everywhere(root, files, TYPE_ERROR, "a type error", Expect::Red)],
-        StageKind::Test => vec![failing_test(root, files, name)],
+    let plant = if stage == StageKind::Build {
+        everywhere(root, files, TYPE_ERROR, "a type error", Expect::Red)
+    } else if stage == StageKind::Test {
+        failing_test(root, files, name)
+    } else {
+        None
     };
-    plants.into_iter().flatten().collect()
+    plant.into_iter().collect()
 }
 
 /// The same text at the end of every package's root sources.

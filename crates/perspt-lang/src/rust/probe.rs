@@ -7,7 +7,7 @@ use perspt_core::stage::{StepEnd, StepOutput, Streams};
 
 use super::stages::{CARGO, cargo};
 use crate::plugin::{Probe, ToolState};
-use crate::shared::report::{both, first_line, of, text};
+use crate::shared::report::{both_streams, first_line, output_of, text};
 
 /// What to do where cargo is missing or broken.
 pub(crate) const INSTALL: &str =
@@ -37,29 +37,27 @@ pub(crate) fn probe() -> Probe {
 pub(crate) fn read(outputs: &[StepOutput]) -> ToolState {
     let missing = |why: String| ToolState::Missing { why, install: INSTALL.to_owned() };
     let broken = |why: String| ToolState::Broken { why, install: INSTALL.to_owned() };
-    let Some(version) = of(outputs, "version") else { return missing("it was not run".to_owned()) };
+    let Some(version) = output_of(outputs, "version") else { return missing("it was not run".to_owned()) };
     match &version.end {
         StepEnd::Exited(0) => {}
         StepEnd::TimedOut => return broken("`cargo --version` did not answer".to_owned()),
         StepEnd::NotStarted(why) => return missing(format!("`cargo` does not start: {why}")),
         StepEnd::Exited(_) | StepEnd::Signalled(_) => {
-            let said = both(version);
+            let printed = both_streams(version);
             return missing(format!(
                 "`cargo --version` ended with {}: {}",
                 version.end.shown(),
-                first_line(&said)
+                first_line(&printed)
             ));
         }
     }
-    let Some(run) = of(outputs, "run") else { return broken("`cargo test` was not run".to_owned()) };
+    let Some(run) = output_of(outputs, "run") else { return broken("`cargo test` was not run".to_owned()) };
     let printed = text(&run.stdout);
-    let said = |line: &str| printed.lines().any(|found| found == line);
-    let right = said("test perspt_passes ... ok") && said("test perspt_fails ... FAILED");
+    let has_line = |line: &str| printed.lines().any(|found| found == line);
+    let right = has_line("test perspt_passes ... ok") && has_line("test perspt_fails ... FAILED");
     match &run.end {
         StepEnd::TimedOut => broken("`cargo test` did not answer on a project of two tests".to_owned()),
-        StepEnd::Exited(code) if *code != 0 && right => {
-            ToolState::Works { version: first_line(&text(&version.stdout)).to_owned() }
-        }
+        StepEnd::Exited(code) if *code != 0 && right => ToolState::works(first_line(&text(&version.stdout))),
         StepEnd::Exited(_) | StepEnd::Signalled(_) | StepEnd::NotStarted(_) => {
             let error =
                 printed.lines().find(|line| line.starts_with("error")).unwrap_or(first_line(&printed));

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use super::layout::RUST;
 use super::{NAME, manifest};
 use crate::plugin::Files;
-use crate::shared::places::is_data_of;
-use crate::shared::toml::texts;
+use crate::shared::file_names::is_data_of;
+use crate::shared::toml::{self, texts};
 use crate::syntax::parse;
 
 /// Folders whose manifests are data for tests or somebody else's, not projects of the workspace.
@@ -104,4 +104,14 @@ fn has_tests(files: &dyn Files, packages: &[RelPath], manifests: &BTreeMap<RelPa
                 .text(path)
                 .is_some_and(|text| text.contains("test") && parse(&RUST, &text).tests().next().is_some())
     })
+}
+
+/// Whether the manifest of a folder further up makes a folder a member of its workspace.
+pub(crate) fn is_member(own: &str, above: &str, below: &RelPath) -> bool {
+    let (Some(own), Some(above)) = (toml::parse(own), toml::parse(above)) else { return false };
+    let excluded = toml::texts(&above, &["workspace", "exclude"]);
+    let is_excluded = |path: &str| RelPath::parse(path).is_ok_and(|path| below.is_within(&path));
+    own.get("workspace").is_none()
+        && above.get("workspace").is_some()
+        && !excluded.into_iter().any(is_excluded)
 }

@@ -11,12 +11,12 @@ use perspt_core::stage::{Stage, StepOutput};
 
 use super::libtest::{self, Section};
 use super::sections::{self, Owner};
-use super::{build, doc_names, failure, layout, looked, manifest, messages};
+use super::{build, doc_names, failure, files_read, layout, manifest, messages};
 use crate::plugin::ReadContext;
+use crate::shared::failed_test::{UNNAMED_TEST, failed_test};
 use crate::shared::report::{
     self, abnormal_end, did_not_look, in_tree, measured, report_missing, unexplained,
 };
-use crate::shared::weigh::{UNNAMED, failed};
 
 /// A target whose tests are run.
 struct Target {
@@ -37,7 +37,7 @@ pub(crate) fn read(stage: &Stage, outputs: &[StepOutput], context: &ReadContext<
         Run { stage, context, residuals: Vec::new(), tests: Tests::default(), passed: BTreeSet::new() };
     let mut looked = BTreeSet::new();
     let tool = &stage.tool;
-    match report::of(outputs, "compile") {
+    match report::output_of(outputs, "compile") {
         None => run.residuals.extend(outputs.iter().map(|output| unexplained(output, tool))),
         Some(compile) => {
             let messages = messages::read(compile, tool, context);
@@ -46,7 +46,7 @@ pub(crate) fn read(stage: &Stage, outputs: &[StepOutput], context: &ReadContext<
             run.residuals.extend(errors);
             if !build::has_error(&run.residuals) {
                 run.listed_and_run(&messages.artifacts, compile, outputs);
-                looked = looked::loaded(&messages.artifacts, compile, context, &run.passed);
+                looked = files_read::loaded(&messages.artifacts, compile, context, &run.passed);
             }
         }
     }
@@ -103,7 +103,7 @@ impl Run<'_> {
         name: &str,
     ) -> Option<&'o StepOutput> {
         let tool = &self.stage.tool;
-        match report::of(outputs, name) {
+        match report::output_of(outputs, name) {
             None => {
                 // One step that did not end explains why those after it did not run.
                 if !build::has_error(&self.residuals) {
@@ -161,7 +161,7 @@ impl Run<'_> {
     fn target_failed(&mut self, target: &Target, reason: &str, printed: &[String]) {
         let message = format!("the test target `{}` failed: {reason}", target.label);
         let mut residual = Residual::error(Component::Log, Class::TargetFailed, &self.stage.tool, message);
-        residual.score = Milli::units(UNNAMED.units());
+        residual.score = Milli::units(UNNAMED_TEST.units());
         residual.symbol = Some(target.label.clone());
         let evidence = printed.join("\n");
         let evidence = report::tail(&evidence, Residual::EVIDENCE_CAP);
@@ -201,7 +201,7 @@ impl Run<'_> {
                 Some(end) => (end, String::new()),
                 None => {
                     let message = format!("`{}` was announced and has no result", full.0);
-                    let residual = failed(&self.stage.tool, Class::TestsVanished, full, message.clone());
+                    let residual = failed_test(&self.stage.tool, Class::TestsVanished, full, message.clone());
                     self.residuals.push(residual.in_file(file.cloned()));
                     (TestEnd::Failed, message)
                 }
@@ -217,7 +217,7 @@ impl Run<'_> {
         let printed = failure::settled(printed.map_or("", String::as_str));
         let what = failure::message(&printed);
         let message = format!("`{}` failed: {}", full.0, failure::in_one_line(&what));
-        let mut residual = failed(&self.stage.tool, Class::TestFailed, full, message);
+        let mut residual = failed_test(&self.stage.tool, Class::TestFailed, full, message);
         let panicked = failure::place(&printed).and_then(|(path, line, column)| {
             Some((in_tree(self.context, path)?, report::place(line, column)))
         });

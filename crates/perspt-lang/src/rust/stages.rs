@@ -22,19 +22,11 @@ pub(crate) fn stages(
     tools: &Tools,
     selection: &Selection,
 ) -> Vec<Result<Stage, NoTool>> {
-    [StageKind::Build, StageKind::Test]
-        .into_iter()
-        .map(|kind| {
-            works(kind, tools)?;
-            let (tool, steps) = match kind {
-                StageKind::Test => ("cargo test", test_steps(root, files, selection)),
-                StageKind::Build | StageKind::Syntax | StageKind::Structure => {
-                    ("cargo check", vec![check(root, files)])
-                }
-            };
-            Ok(Stage { kind, tool: tool.to_owned(), required: true, steps })
-        })
-        .collect()
+    let build = works(StageKind::Build, tools)
+        .map(|()| Stage::required(StageKind::Build, "cargo check", vec![check(root, files)]));
+    let test = works(StageKind::Test, tools)
+        .map(|()| Stage::required(StageKind::Test, "cargo test", test_steps(root, files, selection)));
+    vec![build, test]
 }
 
 fn works(stage: StageKind, tools: &Tools) -> Result<(), NoTool> {

@@ -14,7 +14,7 @@ use crate::syntax::{Item, Kind, Language, Source, parse};
 
 /// What a file is to tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Role {
+pub(crate) enum FileRole {
     /// It holds tests and what they use, and nothing else.
     Tests,
     /// It holds what tests use, and no test that a runner collects.
@@ -32,7 +32,7 @@ pub(crate) trait Layout {
     /// The language.
     fn language(&self) -> &'static Language;
     /// What a file is to tests.
-    fn role(&self, path: &RelPath) -> Role;
+    fn role(&self, path: &RelPath) -> FileRole;
     /// How a runner that names no files calls a test of a file.
     fn runner(&self, path: &RelPath, name: &str) -> String;
     /// The tests in the documentation of a file.
@@ -42,97 +42,112 @@ pub(crate) trait Layout {
 }
 
 /// A changed source on both sides.
-pub(crate) struct Sides {
+pub(crate) struct ChangedSource {
     /// What it is to tests.
-    pub role: Role,
-    /// Its text and what it says in the base.
-    pub base: (String, Source),
-    /// The same in the candidate.
-    pub candidate: (String, Source),
+    pub role: FileRole,
+    /// As it is in the base; empty where it is not there.
+    pub base: SourceText,
+    /// As it is in the candidate.
+    pub candidate: SourceText,
 }
 
-impl Sides {
+/// A text and what it says.
+pub(crate) struct SourceText {
+    pub text: String,
+    pub source: Source,
+}
+
+impl SourceText {
+    /// A part of the text.
+    pub(crate) fn excerpt(&self, range: &Range<usize>) -> String {
+        self.text.get(range.clone()).unwrap_or_default().to_owned()
+    }
+}
+
+impl ChangedSource {
     /// Items of a side that exist for tests alone and are none themselves.
     pub(crate) fn support<'s>(&self, source: &'s Source) -> impl Iterator<Item = &'s Item> {
-        let whole = matches!(self.role, Role::Tests | Role::Helper) || source.guarded;
+        let whole = matches!(self.role, FileRole::Tests | FileRole::Helper) || source.guarded;
         source.items.iter().filter(move |item| item.kind != Kind::Test && (whole || item.guarded))
     }
 }
 
-/// Tests, and what stands beside them, that differ from their old text only in names that changed everywhere: by file
+/// Tests and helpers that differ from their old text only in names that changed everywhere: by file
 /// and old name, with the name in the same file now.
 pub(crate) type Renamed = BTreeMap<(RelPath, String), String>;
 
 /// Everything that was compared.
-pub(crate) struct Compared {
+pub(crate) struct Comparison {
     /// Tests and what they use; what decides how they run is looked at elsewhere.
     pub inventory: Inventory,
     /// Those that only got new names in them.
     pub renamed: Renamed,
     /// The changed sources.
-    pub sides: BTreeMap<RelPath, Sides>,
+    pub sources: BTreeMap<RelPath, ChangedSource>,
 }
 
 /// A test of one side.
-struct Found<'s> {
+struct SideTest<'s> {
     id: TestId,
     item: &'s Item,
     text: String,
-    /// The file it stands in; of documentation none.
-    file: Option<&'s (String, Source)>,
+    /// Its file; `None` for a test in documentation.
+    file: Option<&'s SourceText>,
 }
 
 /// Compares a candidate with its base.
-pub(crate) fn compare(pair: &Pair<'_>, layout: &dyn Layout) -> Compared {
+pub(crate) fn compare(pair: &Pair<'_>, layout: &dyn Layout) -> Comparison {
     let changes = pair.base.tree().changes_to(pair.candidate.tree());
-    let sources = changes.iter().filter(|change| layout.is_source(&change.path));
-    let sides: BTreeMap<RelPath, Sides> =
-        sources.map(|change| (change.path.clone(), sides(pair, layout, &change.path))).collect();
+    let changed = changes.iter().filter(|change| layout.is_source(&change.path));
+    let sources: BTreeMap<RelPath, ChangedSource> =
+        changed.map(|change| (change.path.clone(), both_sides(pair, layout, &change.path))).collect();
     let docs = |files: &dyn Files| -> BTreeMap<RelPath, Vec<Item>> {
         changes.iter().map(|change| (change.path.clone(), layout.docs(files, &change.path))).collect()
     };
     let (old_docs, new_docs) = (docs(pair.base), docs(pair.candidate));
     let mut renames = Renames::of(pair, layout);
     let mut matching = Matching {
-        old: found(&sides, layout, |sides| &sides.base, &old_docs),
-        new: found(&sides, layout, |sides| &sides.candidate, &new_docs),
+        old: tests_of(&sources, layout, |sides| &sides.base, &old_docs),
+        new: tests_of(&sources, layout, |sides| &sides.candidate, &new_docs),
         inventory: Inventory::default(),
         renamed: BTreeMap::new(),
     };
     matching.run(&mut renames);
     let Matching { mut inventory, mut renamed, .. } = matching;
-    let (support, explained) = support(&sides, &mut renames);
+    let (support, explained) = support(&sources, &mut renames);
     inventory.support = support;
     inventory.support.extend(changes.iter().filter_map(|change| data(pair, layout, change, &changes)));
     renamed.extend(explained);
-    Compared { inventory, renamed, sides }
+    Comparison { inventory, renamed, sources }
 }
 
-fn sides(pair: &Pair<'_>, layout: &dyn Layout, path: &RelPath) -> Sides {
+fn both_sides(pair: &Pair<'_>, layout: &dyn Layout, path: &RelPath) -> ChangedSource {
     let side = |files: &dyn Files| {
         let text = files.text(path).unwrap_or_default();
         let source = parse(layout.language(), &text);
-        (text, source)
+        SourceText { text, source }
     };
-    Sides { role: layout.role(path), base: side(pair.base), candidate: side(pair.candidate) }
+    ChangedSource { role: layout.role(path), base: side(pair.base), candidate: side(pair.candidate) }
 }
 
-fn found<'s>(
-    sides: &'s BTreeMap<RelPath, Sides>,
+fn tests_of<'s>(
+    sides: &'s BTreeMap<RelPath, ChangedSource>,
     layout: &dyn Layout,
-    side: fn(&Sides) -> &(String, Source),
+    side: fn(&ChangedSource) -> &SourceText,
     docs: &'s BTreeMap<RelPath, Vec<Item>>,
-) -> Vec<Found<'s>> {
-    let make = |path: &RelPath, item: &'s Item, text: String, file| Found {
+) -> Vec<SideTest<'s>> {
+    let make = |path: &RelPath, item: &'s Item, text: String, file| SideTest {
         id: TestId { file: path.clone(), name: item.name.clone(), runner: layout.runner(path, &item.name) },
         item,
         text,
         file,
     };
     let mut tests = Vec::new();
-    for (path, sides) in sides.iter().filter(|(_, sides)| matches!(sides.role, Role::Tests | Role::Mixed)) {
+    for (path, sides) in
+        sides.iter().filter(|(_, sides)| matches!(sides.role, FileRole::Tests | FileRole::Mixed))
+    {
         let file = side(sides);
-        tests.extend(file.1.tests().map(|item| make(path, item, said(&file.0, &item.range), Some(file))));
+        tests.extend(file.source.tests().map(|item| make(path, item, file.excerpt(&item.range), Some(file))));
     }
     for (path, items) in docs {
         tests.extend(items.iter().map(|item| {
@@ -145,8 +160,8 @@ fn found<'s>(
 
 /// Tests of both sides that have no counterpart yet.
 struct Matching<'s> {
-    old: Vec<Found<'s>>,
-    new: Vec<Found<'s>>,
+    old: Vec<SideTest<'s>>,
+    new: Vec<SideTest<'s>>,
     inventory: Inventory,
     renamed: Renamed,
 }
@@ -158,7 +173,7 @@ impl Matching<'_> {
         let renamed = self.in_place(&mut |old, new| renames.explain(old, new));
         self.hidden(kept.iter().chain(&renamed));
         self.renamed.extend(renamed.into_iter().map(|(old, new)| ((old.id.file, old.id.name), new.id.name)));
-        let is_doc = |found: &Found<'_>| found.id.is_doc();
+        let is_doc = |found: &SideTest<'_>| found.id.is_doc();
         let moved = self.pairs(&mut |old, new| is_doc(old) == is_doc(new) && old.item.is_kept_in(new.item));
         let renamed = self.pairs(&mut |old, new| !is_doc(old) && renames.explain(old.item, new.item));
         self.hidden(moved.iter().chain(&renamed));
@@ -180,8 +195,8 @@ impl Matching<'_> {
         self.inventory.added.extend(std::mem::take(&mut self.new).into_iter().map(|new| new.id));
     }
 
-    /// Tests whose text still stands and that something of the same name hides now.
-    fn hidden<'p>(&mut self, pairs: impl Iterator<Item = &'p (Gone, Gone)>) {
+    /// Tests whose text is unchanged, but hidden by a later definition of the same name.
+    fn hidden<'p>(&mut self, pairs: impl Iterator<Item = &'p (MatchedTest, MatchedTest)>) {
         for (old, new) in pairs.filter(|(old, new)| new.hiding.len() > old.hiding.len()) {
             self.inventory.changed.push(ChangedTest {
                 id: old.id.clone(),
@@ -194,7 +209,10 @@ impl Matching<'_> {
     }
 
     /// Takes out every pair that belongs together, each test once.
-    fn pairs(&mut self, belong: &mut dyn FnMut(&Found<'_>, &Found<'_>) -> bool) -> Vec<(Gone, Gone)> {
+    fn pairs(
+        &mut self,
+        belong: &mut dyn FnMut(&SideTest<'_>, &SideTest<'_>) -> bool,
+    ) -> Vec<(MatchedTest, MatchedTest)> {
         let mut pairs = Vec::new();
         let mut left = Vec::new();
         for old in std::mem::take(&mut self.old) {
@@ -208,8 +226,8 @@ impl Matching<'_> {
     }
 
     /// The same for tests at the same place.
-    fn in_place(&mut self, belong: &mut dyn FnMut(&Item, &Item) -> bool) -> Vec<(Gone, Gone)> {
-        let mut places: BTreeMap<TestId, Found<'_>> = BTreeMap::new();
+    fn in_place(&mut self, belong: &mut dyn FnMut(&Item, &Item) -> bool) -> Vec<(MatchedTest, MatchedTest)> {
+        let mut places: BTreeMap<TestId, SideTest<'_>> = BTreeMap::new();
         for new in std::mem::take(&mut self.new) {
             places.insert(new.id.clone(), new);
         }
@@ -229,7 +247,7 @@ impl Matching<'_> {
 }
 
 /// A test that has found its counterpart.
-struct Gone {
+struct MatchedTest {
     id: TestId,
     item: Item,
     text: String,
@@ -237,18 +255,14 @@ struct Gone {
     hiding: Vec<String>,
 }
 
-impl From<Found<'_>> for Gone {
-    fn from(found: Found<'_>) -> Gone {
-        let hiding = |(text, source): &(String, Source)| {
-            source.hiding(found.item).iter().map(|range| said(text, range)).collect()
+impl From<SideTest<'_>> for MatchedTest {
+    fn from(found: SideTest<'_>) -> MatchedTest {
+        let hiding = |file: &SourceText| {
+            file.source.hiding(found.item).iter().map(|range| file.excerpt(range)).collect()
         };
         let hiding = found.file.map(hiding).unwrap_or_default();
-        Gone { id: found.id, item: found.item.clone(), text: found.text, hiding }
+        MatchedTest { id: found.id, item: found.item.clone(), text: found.text, hiding }
     }
-}
-
-fn said(text: &str, range: &Range<usize>) -> String {
-    text.get(range.clone()).unwrap_or_default().to_owned()
 }
 
 /// What is weaker by form.
@@ -274,7 +288,10 @@ fn weaker(old: &Item, new: &Item) -> Vec<String> {
 }
 
 /// What tests use and what lost or changed something, an entry for each file.
-fn support(sides: &BTreeMap<RelPath, Sides>, renames: &mut Renames<'_>) -> (Vec<ChangedSupport>, Renamed) {
+fn support(
+    sides: &BTreeMap<RelPath, ChangedSource>,
+    renames: &mut Renames<'_>,
+) -> (Vec<ChangedSupport>, Renamed) {
     let (mut entries, mut explained) = (Vec::new(), Renamed::new());
     for (path, side) in sides {
         let (lost, renamed) = lost_support(side, sides, renames);
@@ -289,24 +306,24 @@ fn support(sides: &BTreeMap<RelPath, Sides>, renames: &mut Renames<'_>) -> (Vec<
 
 /// Names of what a file held for tests and no longer has as it was, and of what only got new names in it.
 fn lost_support(
-    side: &Sides,
-    all: &BTreeMap<RelPath, Sides>,
+    side: &ChangedSource,
+    all: &BTreeMap<RelPath, ChangedSource>,
     renames: &mut Renames<'_>,
 ) -> (Vec<String>, Vec<String>) {
     let holds_tests = |head: &Item| {
         let below = format!("{}::", head.name);
-        side.base.1.tests().any(|test| test.name.starts_with(&below))
+        side.base.source.tests().any(|test| test.name.starts_with(&below))
     };
     let (mut lost, mut explained) = (Vec::new(), Vec::new());
-    for old in side.support(&side.base.1) {
+    for old in side.support(&side.base.source) {
         let is_head = old.kind == Kind::Head && (holds_tests(old) || old.guarded || old.tokens.is_empty());
         let same_name = |new: &&Item| new.kind != Kind::Test && new.last() == old.last();
         if is_head {
             continue;
         }
-        let now = &side.candidate.1;
-        let is_hidden = |new: &Item| now.hiding(new).len() > side.base.1.hiding(old).len();
-        let mut elsewhere = all.values().flat_map(|side| &side.candidate.1.items).filter(same_name);
+        let now = &side.candidate.source;
+        let is_hidden = |new: &Item| now.hiding(new).len() > side.base.source.hiding(old).len();
+        let mut elsewhere = all.values().flat_map(|side| &side.candidate.source.items).filter(same_name);
         if let Some(new) = now.items.iter().filter(same_name).find(|new| old.is_kept_in(new)) {
             lost.extend(is_hidden(new).then(|| format!("`{}`, which a later definition hides", old.name)));
         } else if let Some(new) = now.items.iter().filter(same_name).find(|new| renames.explain(old, new))
@@ -322,7 +339,7 @@ fn lost_support(
 
 /// A file that tests read and that lost or changed something.
 fn data(pair: &Pair<'_>, layout: &dyn Layout, change: &Change, changes: &[Change]) -> Option<ChangedSupport> {
-    let before = change.before.filter(|_| layout.role(&change.path) == Role::Data)?;
+    let before = change.before.filter(|_| layout.role(&change.path) == FileRole::Data)?;
     let what = match change.after {
         None if changes.iter().any(|other| {
             other.before.is_none() && other.after.is_some_and(|after| after.hash == before.hash)
@@ -338,7 +355,7 @@ fn data(pair: &Pair<'_>, layout: &dyn Layout, change: &Change, changes: &[Change
     (!only_grew).then(|| ChangedSupport { path: change.path.clone(), what: what.to_owned() })
 }
 
-/// Whether every line of a text stands in another one, in the same order.
+/// Whether a text has every line of another one, in the same order.
 fn grew(old: &str, new: &str) -> bool {
     let lines = |text: &str| -> Vec<String> {
         text.lines().map(|line| line.trim_end().trim_end_matches(',').to_owned()).collect()

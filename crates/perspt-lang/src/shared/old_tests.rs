@@ -1,5 +1,5 @@
-//! A candidate with the tests of its base: how its tree becomes "new code, old tests", and what must be conceded where
-//! that cannot be built.
+//! A candidate with the tests of its base: how its tree becomes "new code, old tests", and what is taken from the
+//! candidate where that cannot be built.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -8,8 +8,8 @@ use perspt_core::path::RelPath;
 use perspt_core::reading::Reading;
 use perspt_core::residual::{Class, Severity};
 
-use super::compare::{Compared, Layout, Renamed, Role, Sides};
-use crate::plugin::{Concessions, Pair, Was};
+use super::compare::{ChangedSource, Comparison, FileRole, Layout, Renamed, SourceText};
+use crate::plugin::{FromCandidate, OldTestFile, Pair};
 use crate::syntax::{Item, Kind, Language, Source, parse};
 
 /// Findings by which old tests cannot be built or collected.
@@ -25,79 +25,77 @@ const UNBUILT: [Class; 5] = [
 pub(crate) fn old_tests(
     pair: &Pair<'_>,
     layout: &dyn Layout,
-    compared: &Compared,
-    concessions: &Concessions,
-) -> BTreeMap<RelPath, Was> {
-    let mut conceded = concessions.clone();
-    conceded.tests.extend(compared.renamed.keys().cloned());
-    conceded.imports.extend(compared.renamed.keys().map(|(path, _)| path.clone()));
-    let homes = Homes::of(compared, pair);
+    compared: &Comparison,
+    taken: &FromCandidate,
+) -> BTreeMap<RelPath, OldTestFile> {
+    let mut taken = taken.clone();
+    taken.tests.extend(compared.renamed.keys().cloned());
+    taken.imports.extend(compared.renamed.keys().map(|(path, _)| path.clone()));
+    let moved = MovedFiles::of(compared, pair);
     let language = layout.language();
-    let mut was = BTreeMap::new();
+    let mut files = BTreeMap::new();
     for change in pair.base.tree().changes_to(pair.candidate.tree()) {
         let path = change.path;
         let role = layout.role(&path);
-        if conceded.files.contains(&path) || role == Role::Other || homes.kept.contains(&path) {
+        if taken.files.contains(&path) || role == FileRole::Other || moved.new.contains(&path) {
             continue;
         }
-        let side = compared.sides.get(&path);
-        let stands = match (role, change.before, change.after, side) {
-            (Role::Mixed, _, None, _) => None,
-            (Role::Mixed, _, _, Some(side)) => {
-                let blended =
-                    Blend { path: &path, side, conceded: &conceded, renamed: &compared.renamed, language }
-                        .mixed();
-                (blended != side.candidate.0).then_some(Was::Text(blended))
+        let side = compared.sources.get(&path);
+        let old = match (role, change.before, change.after, side) {
+            (FileRole::Mixed, _, None, _) => None,
+            (FileRole::Mixed, _, _, Some(side)) => {
+                let merged =
+                    Merge { path: &path, side, taken: &taken, renamed: &compared.renamed, language }.mixed();
+                (merged != side.candidate.text).then_some(OldTestFile::Text(merged))
             }
-            // What conceded tests may need stays.
-            (Role::Helper | Role::Data, None, _, _) if !conceded.tests.is_empty() => None,
-            (_, None, _, _) => Some(Was::Absent),
-            (_, _, None, _) if homes.left.contains(&path) => None,
-            (Role::Tests | Role::Helper, _, Some(_), Some(side)) => {
-                let blend =
-                    Blend { path: &path, side, conceded: &conceded, renamed: &compared.renamed, language };
-                let blended = blend.region(0..side.base.0.len());
-                Some(if blended == side.base.0 { Was::Base } else { Was::Text(blended) })
+            // Tests that are the candidate's own keep what they need.
+            (FileRole::Helper | FileRole::Data, None, _, _) if !taken.tests.is_empty() => None,
+            (_, None, _, _) => Some(OldTestFile::Absent),
+            (_, _, None, _) if moved.gone.contains(&path) => None,
+            (FileRole::Tests | FileRole::Helper, _, Some(_), Some(side)) => {
+                let merge = Merge { path: &path, side, taken: &taken, renamed: &compared.renamed, language };
+                let merged = merge.region(0..side.base.text.len());
+                Some(if merged == side.base.text { OldTestFile::Base } else { OldTestFile::Text(merged) })
             }
-            _ => Some(Was::Base),
+            _ => Some(OldTestFile::Base),
         };
-        was.extend(stands.map(|stands| (path, stands)));
+        files.extend(old.map(|old| (path, old)));
     }
-    was
+    files
 }
 
 /// Files that only changed their place, as far as tests are concerned.
-struct Homes {
-    /// Gone files whose tests all stand elsewhere now.
-    left: BTreeSet<RelPath>,
-    /// Where those stand.
-    kept: BTreeSet<RelPath>,
+struct MovedFiles {
+    /// Files of the base whose tests are all elsewhere now.
+    gone: BTreeSet<RelPath>,
+    /// Where those tests are.
+    new: BTreeSet<RelPath>,
 }
 
-impl Homes {
-    fn of(compared: &Compared, pair: &Pair<'_>) -> Homes {
+impl MovedFiles {
+    fn of(compared: &Comparison, pair: &Pair<'_>) -> MovedFiles {
         let is_gone = |path: &RelPath| !pair.candidate.tree().entries.contains_key(path);
         let is_new = |path: &RelPath| !pair.base.tree().entries.contains_key(path);
         let moved = |path: &RelPath| {
             compared.inventory.moved.iter().filter(move |(old, _)| old.file == *path).count()
         };
-        let wholly = |(path, side): &(&RelPath, &Sides)| {
-            let tests = side.base.1.tests().count();
+        let wholly = |(path, side): &(&RelPath, &ChangedSource)| {
+            let tests = side.base.source.tests().count();
             is_gone(path) && tests > 0 && moved(path) >= tests
         };
-        let left: BTreeSet<RelPath> =
-            compared.sides.iter().filter(wholly).map(|(path, _)| path.clone()).collect();
+        let gone: BTreeSet<RelPath> =
+            compared.sources.iter().filter(wholly).map(|(path, _)| path.clone()).collect();
         let moved = compared.inventory.moved.iter();
-        let kept = moved.filter(|(old, new)| left.contains(&old.file) && is_new(&new.file));
-        Homes { kept: kept.map(|(_, new)| new.file.clone()).collect(), left }
+        let new = moved.filter(|(old, new)| gone.contains(&old.file) && is_new(&new.file));
+        MovedFiles { new: new.map(|(_, new)| new.file.clone()).collect(), gone }
     }
 }
 
-/// Puts the tests of a file back.
-struct Blend<'a> {
+/// One file with the candidate's code and the base's tests.
+struct Merge<'a> {
     path: &'a RelPath,
-    side: &'a Sides,
-    conceded: &'a Concessions,
+    side: &'a ChangedSource,
+    taken: &'a FromCandidate,
     renamed: &'a Renamed,
     language: &'static Language,
 }
@@ -105,44 +103,47 @@ struct Blend<'a> {
 /// A place of a text and what is to stand there.
 type Edit = (Range<usize>, String);
 
-impl Blend<'_> {
-    fn is_conceded(&self, item: &Item) -> bool {
-        self.conceded.tests.iter().any(|(path, name)| path == self.path && *name == item.name)
+impl Merge<'_> {
+    fn is_taken(&self, item: &Item) -> bool {
+        self.taken.tests.iter().any(|(path, name)| path == self.path && *name == item.name)
     }
 
-    /// A part of the base's text, with what was conceded from the candidate's.
+    /// A part of the base's text, with what was taken from the candidate's.
     fn region(&self, range: Range<usize>) -> String {
         let (base, candidate) = (&self.side.base, &self.side.candidate);
         let inside = |item: &&Item| range.start <= item.range.start && item.range.end <= range.end;
         let mut edits: Vec<Edit> = Vec::new();
-        if self.conceded.imports.contains(self.path) {
+        if self.taken.imports.contains(self.path) {
             edits.extend(self.imports(&range));
         }
-        let conceded: Vec<&Item> = base
-            .1
+        let taken: Vec<&Item> = base
+            .source
             .items
             .iter()
             .filter(inside)
-            .filter(|item| item.kind != Kind::Head && self.is_conceded(item))
+            .filter(|item| item.kind != Kind::Head && self.is_taken(item))
             .collect();
-        for item in &conceded {
+        for item in &taken {
             let renamed = self.renamed.get(&(self.path.clone(), item.name.clone()));
-            let now = candidate.1.item(renamed.unwrap_or(&item.name));
+            let now = candidate.source.item(renamed.unwrap_or(&item.name));
             edits.push((
                 item.range.clone(),
-                now.map_or(self.language.nothing.to_owned(), |now| said(&candidate.0, &now.range)),
+                now.map_or(self.language.nothing.to_owned(), |now| candidate.excerpt(&now.range)),
             ));
         }
-        // What conceded tests call may be new.
-        for new in
-            candidate.1.items.iter().filter(|new| new.kind == Kind::Other && base.1.item(&new.name).is_none())
+        // Tests that were taken may call something new.
+        for new in candidate
+            .source
+            .items
+            .iter()
+            .filter(|new| new.kind == Kind::Other && base.source.item(&new.name).is_none())
         {
-            let Some(beside) = conceded.iter().rfind(|item| item.scope == new.scope) else { continue };
+            let Some(beside) = taken.iter().rfind(|item| item.scope == new.scope) else { continue };
             let text =
-                format!("\n{}{}", indent(&candidate.0, new.range.start), said(&candidate.0, &new.range));
+                format!("\n{}{}", indent(&candidate.text, new.range.start), candidate.excerpt(&new.range));
             edits.push((beside.range.end..beside.range.end, text));
         }
-        applied(&base.0, range, edits)
+        applied(&base.text, range, edits)
     }
 
     /// The candidate's import lines in place of the base's, scope by scope.
@@ -150,25 +151,25 @@ impl Blend<'_> {
         let (base, candidate) = (&self.side.base, &self.side.candidate);
         let inside = |at: &Range<usize>| range.start <= at.start && at.end <= range.end;
         let mut edits: Vec<Edit> = Vec::new();
-        let heads = base.1.items.iter().filter(|item| item.kind == Kind::Head && inside(&item.range));
+        let heads = base.source.items.iter().filter(|item| item.kind == Kind::Head && inside(&item.range));
         let scopes: BTreeSet<&str> = heads.map(|head| head.name.as_str()).chain([""]).collect();
         for scope in scopes {
             let old: Vec<_> = base
-                .1
+                .source
                 .imports
                 .iter()
                 .filter(|import| import.scope == scope && inside(&import.range))
                 .collect();
-            let of_scope = candidate.1.imports.iter().filter(|import| import.scope == scope);
+            let of_scope = candidate.source.imports.iter().filter(|import| import.scope == scope);
             // At the top of a file that is more than tests, imports are the code's.
-            let of_tests = of_scope.filter(|import| self.side.role != Role::Mixed || import.guarded);
-            let first_item = base.1.items.iter().find(|item| item.scope == scope && inside(&item.range));
+            let of_tests = of_scope.filter(|import| self.side.role != FileRole::Mixed || import.guarded);
+            let first_item = base.source.items.iter().find(|item| item.scope == scope && inside(&item.range));
             let Some(at) = old.first().map(|old| old.range.start).or(first_item.map(|item| item.range.start))
             else {
                 continue;
             };
-            let spaces = indent(&base.0, at);
-            let new: Vec<String> = of_tests.map(|import| said(&candidate.0, &import.range)).collect();
+            let spaces = indent(&base.text, at);
+            let new: Vec<String> = of_tests.map(|import| candidate.excerpt(&import.range)).collect();
             let mut text = new.join(&format!("\n{spaces}"));
             if old.is_empty() && !new.is_empty() {
                 text.push_str(&format!("\n{spaces}"));
@@ -182,7 +183,7 @@ impl Blend<'_> {
     /// The candidate's text with the base's tests.
     fn mixed(&self) -> String {
         let (base, candidate) = (&self.side.base, &self.side.candidate);
-        let (old, new) = (self.regions(&base.1), self.regions(&candidate.1));
+        let (old, new) = (self.regions(&base.source), self.regions(&candidate.source));
         let mut edits: Vec<Edit> = Vec::new();
         for region in &new {
             match old.iter().find(|item| item.name == region.name) {
@@ -191,16 +192,18 @@ impl Blend<'_> {
             }
         }
         let gone = old.iter().filter(|was| !new.iter().any(|region| region.name == was.name));
-        for was in gone.filter(|was| !self.is_conceded(was)) {
-            let scope = candidate.1.item(&was.scope).filter(|item| item.kind == Kind::Head);
+        for was in gone.filter(|was| !self.is_taken(was)) {
+            let scope = candidate.source.item(&was.scope).filter(|item| item.kind == Kind::Head);
             let end = match (was.scope.is_empty(), scope) {
-                (true, _) => candidate.0.len(),
-                (false, Some(scope)) if candidate.0[..scope.range.end].ends_with('}') => scope.range.end - 1,
+                (true, _) => candidate.text.len(),
+                (false, Some(scope)) if candidate.text[..scope.range.end].ends_with('}') => {
+                    scope.range.end - 1
+                }
                 (false, _) => continue,
             };
             edits.push((end..end, format!("\n{}\n", self.region(was.range.clone()))));
         }
-        applied(&candidate.0, 0..candidate.0.len(), edits)
+        applied(&candidate.text, 0..candidate.text.len(), edits)
     }
 
     /// The outermost parts of a source that are tests or exist for them.
@@ -224,17 +227,13 @@ impl Blend<'_> {
     }
 }
 
-fn said(text: &str, range: &Range<usize>) -> String {
-    text.get(range.clone()).unwrap_or_default().to_owned()
-}
-
 /// The spaces before a place in its line.
 fn indent(text: &str, at: usize) -> String {
     let line = text.get(..at).unwrap_or_default().rsplit('\n').next().unwrap_or_default();
     line.chars().take_while(|c| c.is_whitespace()).collect()
 }
 
-/// A part of a text with its edits; of two that overlap the first stands.
+/// A part of a text with its edits; of two that overlap the first is made.
 fn applied(text: &str, range: Range<usize>, mut edits: Vec<Edit>) -> String {
     edits.sort_by_key(|(at, _)| (at.start, at.end));
     let mut out = String::new();
@@ -251,15 +250,15 @@ fn applied(text: &str, range: Range<usize>, mut edits: Vec<Edit>) -> String {
     out
 }
 
-/// What more must be conceded, given a reading of the tree that `was` made.
-pub(crate) fn concede(
+/// What else must be taken from the candidate, given a reading of the tree that `old_tests` made.
+pub(crate) fn take_more(
     pair: &Pair<'_>,
     layout: &dyn Layout,
-    compared: &Compared,
-    so_far: &Concessions,
+    compared: &Comparison,
+    so_far: &FromCandidate,
     reading: &Reading,
-) -> Concessions {
-    let was = old_tests(pair, layout, compared, so_far);
+) -> FromCandidate {
+    let files = old_tests(pair, layout, compared, so_far);
     let mut more = so_far.clone();
     let errors = reading
         .residuals
@@ -267,16 +266,16 @@ pub(crate) fn concede(
         .filter(|one| one.severity == Severity::Error && UNBUILT.contains(&one.class));
     for error in errors {
         let Some(file) = &error.file else { continue };
-        let text = match was.get(file) {
-            Some(Was::Text(text)) => text.clone(),
-            Some(Was::Base) => pair.base.text(file).unwrap_or_default(),
-            Some(Was::Absent) | None => continue,
+        let text = match files.get(file) {
+            Some(OldTestFile::Text(text)) => text.clone(),
+            Some(OldTestFile::Base) => pair.base.text(file).unwrap_or_default(),
+            Some(OldTestFile::Absent) | None => continue,
         };
         let source = parse(layout.language(), &text);
-        let side = compared.sides.get(file);
+        let side = compared.sources.get(file);
         let line = error.place.map(|place| place.line);
         let item = line.and_then(|line| at_line(&source, line));
-        let is_code = layout.role(file) == Role::Mixed
+        let is_code = layout.role(file) == FileRole::Mixed
             && item.is_some_and(|item| !source.is_of_tests(item.range.start));
         if is_code {
             continue;
@@ -300,10 +299,11 @@ fn at_line(source: &Source, line: u32) -> Option<&Item> {
     here.rfind(|item| item.kind != Kind::Head)
 }
 
-fn imports_differ(side: &Sides) -> bool {
-    let of = |(text, source): &(String, Source)| -> Vec<(String, String)> {
-        let of_tests = source.imports.iter().filter(|import| side.role != Role::Mixed || import.guarded);
-        of_tests.map(|import| (import.scope.clone(), said(text, &import.range))).collect()
+fn imports_differ(side: &ChangedSource) -> bool {
+    let imports = |file: &SourceText| -> Vec<(String, String)> {
+        let of_tests =
+            file.source.imports.iter().filter(|import| side.role != FileRole::Mixed || import.guarded);
+        of_tests.map(|import| (import.scope.clone(), file.excerpt(&import.range))).collect()
     };
-    of(&side.base) != of(&side.candidate)
+    imports(&side.base) != imports(&side.candidate)
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use perspt_core::path::RelPath;
 
-use super::compare::{Layout, Role};
+use super::compare::{FileRole, Layout};
 use crate::plugin::{Files, Pair};
 use crate::syntax::{Item, code_names, parse};
 
@@ -51,7 +51,7 @@ impl<'a> Renames<'a> {
                 return false;
             }
         }
-        // A name that stands for two things now hides which of them a test means.
+        // Where a name now means two things, it is not known which of them a test means.
         let targets: BTreeSet<&&str> = found.values().collect();
         let is_one_to_one = targets.len() == found.len();
         let changed: Vec<(&str, &str)> = found.into_iter().filter(|(one, other)| one != other).collect();
@@ -86,7 +86,7 @@ fn is_name(token: &str) -> bool {
 impl Names {
     fn of(pair: &Pair<'_>, layout: &dyn Layout) -> Names {
         let is_code = |path: &&RelPath| {
-            layout.is_source(path) && matches!(layout.role(path), Role::Mixed | Role::Other)
+            layout.is_source(path) && matches!(layout.role(path), FileRole::Mixed | FileRole::Other)
         };
         let defined = |files: &dyn Files| -> BTreeSet<String> {
             let mut names = BTreeSet::new();

@@ -41,12 +41,12 @@ pub(crate) fn first_line(text: &str) -> &str {
 }
 
 /// The output of one step, if it ran.
-pub(crate) fn of<'a>(outputs: &'a [StepOutput], step: &str) -> Option<&'a StepOutput> {
+pub(crate) fn output_of<'a>(outputs: &'a [StepOutput], step: &str) -> Option<&'a StepOutput> {
     outputs.iter().find(|output| output.step == step)
 }
 
 /// Both captures, standard error last.
-pub(crate) fn both(output: &StepOutput) -> String {
+pub(crate) fn both_streams(output: &StepOutput) -> String {
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     if err.trim().is_empty() { out.into_owned() } else { format!("{out}\n{err}") }
 }

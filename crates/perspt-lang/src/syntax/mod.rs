@@ -1,16 +1,16 @@
 //! What a source says, by its syntax tree: its tests, what they use, its imports. One engine for every language; what a
-//! language calls these things stands in its query file. A broken file gives what can still be read of it.
+//! language calls these things is in its query file. A broken file gives what can still be read of it.
 //!
 //! | capture | what it marks |
 //! |---|---|
-//! | `item` | what stands directly in a file, a module or a class |
+//! | `item` | what is directly in a file, a module or a class |
 //! | `scope`, `suite` | what holds items and gives them a longer name; one that may hold tests |
 //! | `holder`, `holder.name` | a definition that others stand in; its name |
 //! | `comment`, `import` | what no test is compared by |
-//! | `attribute` | what stands before an item and belongs to it |
+//! | `attribute` | what comes before an item and belongs to it |
 //! | `test`, `test.attribute`, `test.macro` | a test; what makes the item after it one; a macro that holds some |
 //! | `guard` | an attribute by which something exists for tests alone |
-//! | `mark` | what holds for every test of the scope it stands at |
+//! | `mark` | what holds for every test of the scope it is on |
 //! | `skip`, `assert` | what keeps a test from running; what can let it fail |
 //! | `exact`, `vacuous` | a comparison with one value; a condition that always holds |
 //! | `ambient` | what reaches tests that do not name it |
@@ -20,6 +20,7 @@
 //! | `binds`, `extends` | a name that a later one of its scope takes away; one that only adds to the one before |
 //! | `judge`, `placeholder`, `asks` | a macro by which tests fail; code still to be written; a question whether tests run |
 
+mod marked;
 mod parse;
 mod tokens;
 
@@ -41,7 +42,7 @@ pub(crate) struct Language {
     pub compiled: OnceLock<Option<Query>>,
     /// The kind of node whose extent only layout shows.
     pub layout: Option<&'static str>,
-    /// What stands where an item is taken out.
+    /// What replaces an item that is taken out.
     pub nothing: &'static str,
     /// Whether a suite holds tests and what they use, and nothing else.
     pub suites_are_tests: bool,
@@ -60,7 +61,7 @@ pub(crate) enum Kind {
     Other,
 }
 
-/// Something that stands directly in a file, a module or a class.
+/// Something directly in a file, a module or a class.
 #[derive(Debug, Clone)]
 pub(crate) struct Item {
     /// Its name inside the file: `tests::adds`, `TestA::test_b`.
@@ -123,7 +124,7 @@ impl Item {
 pub(crate) struct Import {
     /// Its text.
     pub range: Range<usize>,
-    /// The scope it stands in.
+    /// Its scope.
     pub scope: String,
     /// Whether it exists for tests alone.
     pub guarded: bool,
@@ -136,7 +137,7 @@ pub(crate) struct Import {
 pub(crate) struct Spot {
     /// Its text, for a definition the name.
     pub text: String,
-    /// The names of the definitions it stands in, from the outermost.
+    /// The names of the definitions around it, from the outermost.
     pub path: Vec<String>,
     /// Where it begins.
     pub start: usize,
@@ -159,7 +160,7 @@ pub(crate) struct Source {
     pub defines: Vec<Spot>,
     /// Names whose last definition in a scope is the one that counts.
     pub binds: Vec<Spot>,
-    /// Documentation that stands inside what it is about.
+    /// Documentation inside what it is about.
     pub docs: Vec<Spot>,
     /// Definitions of macros by which tests fail.
     pub judges: Vec<Spot>,

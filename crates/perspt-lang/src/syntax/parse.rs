@@ -3,17 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use tree_sitter::{Node, Parser, Query, QueryCursor, StreamingIterator, Tree};
+use tree_sitter::Node;
 
+use super::marked::{Marked, tree};
 use super::tokens::{Token, tokens};
 use super::{Import, Item, Kind, Language, Source, Spot};
-
-/// Texts longer or deeper than this are not looked into: no source is, and they would take for ever.
-const LONGEST: usize = 4 << 20;
-const DEEPEST: usize = 400;
-
-/// The same for what could not be read and has more parts than this.
-const WIDEST_ERROR: usize = 2000;
 
 /// What a text of a language says.
 pub(crate) fn parse(language: &Language, text: &str) -> Source {
@@ -36,117 +30,10 @@ pub(crate) fn code_names(language: &Language, text: &str) -> BTreeSet<String> {
     names
 }
 
-fn tree<'l>(language: &'l Language, text: &str) -> Option<(Tree, &'l Query)> {
-    let grammar = (language.grammar)();
-    let query = language.compiled.get_or_init(|| Query::new(&grammar, language.query).ok()).as_ref()?;
-    let mut parser = Parser::new();
-    parser.set_language(&grammar).ok()?;
-    let tree = (text.len() <= LONGEST).then(|| parser.parse(text, None)).flatten()?;
-    is_readable(&tree).then_some((tree, query))
-}
-
-fn is_readable(tree: &Tree) -> bool {
-    let mut cursor = tree.walk();
-    let mut depth = 0;
-    loop {
-        if cursor.node().is_error() && cursor.node().child_count() as usize > WIDEST_ERROR {
-            return false;
-        }
-        if cursor.goto_first_child() {
-            depth += 1;
-            if depth > DEEPEST {
-                return false;
-            }
-            continue;
-        }
-        while !cursor.goto_next_sibling() {
-            if !cursor.goto_parent() {
-                return true;
-            }
-            depth -= 1;
-        }
-    }
-}
-
 fn is_inside(inner: Node<'_>, outer: Node<'_>) -> bool {
     inner.id() != outer.id()
         && outer.start_byte() <= inner.start_byte()
         && inner.end_byte() <= outer.end_byte()
-}
-
-/// The nodes a query marked, by what it calls them, in order.
-struct Marked<'t> {
-    by_name: BTreeMap<String, Vec<Node<'t>>>,
-    ids: BTreeMap<String, BTreeSet<usize>>,
-    /// What gives a longer name to what it holds: its extent and its name.
-    holders: Vec<(Range<usize>, Range<usize>)>,
-}
-
-impl<'t> Marked<'t> {
-    fn of(tree: &'t Tree, query: &Query, text: &str) -> Marked<'t> {
-        let mut marked = Marked { by_name: BTreeMap::new(), ids: BTreeMap::new(), holders: Vec::new() };
-        let names = query.capture_names();
-        let mut cursor = QueryCursor::new();
-        let mut matches = cursor.matches(query, tree.root_node(), text.as_bytes());
-        while let Some(found) = matches.next() {
-            let called = |name: &str| {
-                let mut captures = found.captures().iter();
-                let one = captures.find(|capture| names.get(capture.index as usize) == Some(&name));
-                one.map(|capture| capture.node.byte_range())
-            };
-            marked.holders.extend(called("holder").zip(called("holder.name")));
-            for capture in found.captures() {
-                let name = names.get(capture.index as usize).copied().unwrap_or_default();
-                if name.starts_with('_')
-                    || !marked.ids.entry(name.to_owned()).or_default().insert(capture.node.id())
-                {
-                    continue;
-                }
-                marked.by_name.entry(name.to_owned()).or_default().push(capture.node);
-            }
-        }
-        marked.holders.sort_by_key(|(range, _)| (range.start, std::cmp::Reverse(range.end)));
-        for nodes in marked.by_name.values_mut() {
-            nodes.sort_by_key(|node| (node.start_byte(), std::cmp::Reverse(node.end_byte())));
-        }
-        marked
-    }
-
-    fn nodes(&self, name: &str) -> impl Iterator<Item = &Node<'t>> {
-        self.by_name.get(name).into_iter().flatten()
-    }
-
-    fn ids(&self, name: &str) -> impl Iterator<Item = &usize> {
-        self.ids.get(name).into_iter().flatten()
-    }
-
-    fn is(&self, name: &str, node: Node<'_>) -> bool {
-        self.ids.get(name).is_some_and(|ids| ids.contains(&node.id()))
-    }
-
-    /// The marked nodes of a name that begin and end in a range.
-    fn within(&self, name: &str, range: &Range<usize>) -> impl Iterator<Item = &Node<'t>> {
-        let nodes = self.by_name.get(name).map_or(&[][..], Vec::as_slice);
-        let first = nodes.partition_point(|node| node.start_byte() < range.start);
-        let end = range.end;
-        let near = nodes[first..].iter().take_while(move |node| node.start_byte() < end);
-        near.filter(move |node| node.end_byte() <= end)
-    }
-
-    /// How many marked nodes of a name lie in one of these ranges; one inside another counts once.
-    fn count(&self, name: &str, ranges: &[Range<usize>]) -> usize {
-        let mut count = 0;
-        for range in ranges {
-            let mut end = 0;
-            for node in self.within(name, range) {
-                if node.start_byte() >= end {
-                    count += 1;
-                    end = node.end_byte();
-                }
-            }
-        }
-        count
-    }
 }
 
 /// A scope that items stand in.
@@ -172,12 +59,12 @@ struct Reader<'a, 't> {
 }
 
 /// An item's node and the attributes before it.
-struct Part<'t> {
+struct ItemNode<'t> {
     node: Node<'t>,
     attributes: Vec<Node<'t>>,
 }
 
-impl<'t> Part<'t> {
+impl<'t> ItemNode<'t> {
     fn first(&self) -> Node<'t> {
         self.attributes.first().copied().unwrap_or(self.node)
     }
@@ -185,9 +72,9 @@ impl<'t> Part<'t> {
 
 impl<'a, 't> Reader<'a, 't> {
     fn of(language: &'a Language, text: &'a str, marked: Marked<'t>) -> Reader<'a, 't> {
-        let of = |names: &[&str]| names.iter().flat_map(|name| marked.ids(name).copied()).collect();
-        let (comments, items) = (of(&["comment"]), of(&["item"]));
-        let aside = of(&["comment", "import", "case", "table"]);
+        let marked_as = |names: &[&str]| names.iter().flat_map(|name| marked.ids(name).copied()).collect();
+        let (comments, items) = (marked_as(&["comment"]), marked_as(&["item"]));
+        let aside = marked_as(&["comment", "import", "case", "table"]);
         let others = marked.nodes("mark").filter(|mark| !marked.is("attribute", **mark));
         let marks = others.filter_map(|mark| Some((*mark, mark.parent()?.byte_range()))).collect();
         Reader { language, text, marked, comments, items, aside, marks }
@@ -206,13 +93,13 @@ impl<'a, 't> Reader<'a, 't> {
             if self.marked.is("comment", node) || node.kind() == "inner_attribute_item" {
                 continue;
             }
-            let part = Part { node, attributes: std::mem::take(&mut attributes) };
+            let part = ItemNode { node, attributes: std::mem::take(&mut attributes) };
             if self.marked.is("import", node) {
                 source.imports.push(self.import(&part, &open));
                 continue;
             }
             if self.marked.is("declares", node) {
-                let name = name_of(node).map(|name| self.said(name)).unwrap_or_default();
+                let name = name_of(node).map(|name| self.text_of(name)).unwrap_or_default();
                 source.declares.push((name, self.is_guarded(&part, &open)));
             }
             if self.marked.is("test.macro", node) || self.holds_macro(node) {
@@ -246,7 +133,7 @@ impl<'a, 't> Reader<'a, 't> {
         source
     }
 
-    fn said(&self, node: Node<'_>) -> String {
+    fn text_of(&self, node: Node<'_>) -> String {
         self.text.get(node.byte_range()).unwrap_or_default().to_owned()
     }
 
@@ -265,7 +152,7 @@ impl<'a, 't> Reader<'a, 't> {
             let around = open.iter().filter(|(_, name)| name.start != start);
             let names = around.map(|(_, name)| self.text.get(name.clone()).unwrap_or_default());
             spots.push(Spot {
-                text: self.said(*node),
+                text: self.text_of(*node),
                 path: names.map(|name| name.split('<').next().unwrap_or_default().to_owned()).collect(),
                 start,
                 line: node.start_position().row as u32 + 1,
@@ -282,16 +169,16 @@ impl<'a, 't> Reader<'a, 't> {
             .any(|node| at_top(&node))
     }
 
-    fn has(&self, part: &Part<'_>, capture: &str) -> bool {
+    fn has(&self, part: &ItemNode<'_>, capture: &str) -> bool {
         part.attributes.iter().any(|attribute| self.marked.is(capture, *attribute))
     }
 
-    fn is_guarded(&self, part: &Part<'_>, open: &[Scope]) -> bool {
+    fn is_guarded(&self, part: &ItemNode<'_>, open: &[Scope]) -> bool {
         let around = open.iter().any(|scope| scope.is_guarded);
         around || self.has(part, "guard") || self.marked.is("guard", part.node)
     }
 
-    fn marks_before(&self, part: &Part<'_>) -> Vec<Range<usize>> {
+    fn marks_before(&self, part: &ItemNode<'_>) -> Vec<Range<usize>> {
         let marks = part.attributes.iter().filter(|attribute| self.marked.is("mark", **attribute));
         marks.map(Node::byte_range).collect()
     }
@@ -307,7 +194,7 @@ impl<'a, 't> Reader<'a, 't> {
             && node.named_child(0).is_some_and(|inner| self.marked.is("test.macro", inner))
     }
 
-    fn import(&self, part: &Part<'_>, open: &[Scope]) -> Import {
+    fn import(&self, part: &ItemNode<'_>, open: &[Scope]) -> Import {
         let found = tokens(part.node, self.text, &|id| self.comments.contains(&id), None);
         let words: Vec<&str> = found.iter().map(|token| token.text.as_str()).collect();
         Import {
@@ -318,7 +205,7 @@ impl<'a, 't> Reader<'a, 't> {
         }
     }
 
-    fn item(&self, part: &Part<'_>, open: &[Scope]) -> Item {
+    fn item(&self, part: &ItemNode<'_>, open: &[Scope]) -> Item {
         let node = part.node;
         let is_scope = self.scope(node).is_some();
         let in_suites = open.iter().all(|scope| scope.is_suite);
@@ -340,7 +227,7 @@ impl<'a, 't> Reader<'a, 't> {
             .flat_map(|node| tokens(*node, self.text, &|id| self.comments.contains(&id), None))
             .collect();
         found.extend(tokens(node, self.text, &is_left_out, self.language.layout));
-        let name = name.map(|name| self.said(name)).unwrap_or_else(|| format!("<{}>", node.kind()));
+        let name = name.map(|name| self.text_of(name)).unwrap_or_else(|| format!("<{}>", node.kind()));
         self.finished((kind, &name), (part.first(), node), found, part, open)
     }
 
@@ -349,12 +236,12 @@ impl<'a, 't> Reader<'a, 't> {
         (kind, name): (Kind, &str),
         (first, last): (Node<'_>, Node<'_>),
         tokens: Vec<Token>,
-        part: &Part<'_>,
+        part: &ItemNode<'_>,
         open: &[Scope],
     ) -> Item {
         let scope = open.last().map(|scope| scope.name.clone()).unwrap_or_default();
         let around = self.around(part.node, open);
-        let said = |range: &Range<usize>| {
+        let words = |range: &Range<usize>| {
             self.text.get(range.clone()).unwrap_or_default().split_whitespace().collect()
         };
         let range = first.start_byte()..last.end_byte();
@@ -370,7 +257,7 @@ impl<'a, 't> Reader<'a, 't> {
             lines: (first.start_position().row as u32 + 1, last.end_position().row as u32 + 1),
             tokens,
             cases: if is_head { Vec::new() } else { self.cases(&range) },
-            context: if kind == Kind::Test { around.iter().map(said).collect() } else { Vec::new() },
+            context: if kind == Kind::Test { around.iter().map(words).collect() } else { Vec::new() },
             assertions: self.marked.count("assert", std::slice::from_ref(&range)),
             exact: self.marked.count("exact", std::slice::from_ref(&range)),
             vacuous: self.marked.count("vacuous", std::slice::from_ref(&range)),
@@ -406,7 +293,7 @@ impl<'a, 't> Reader<'a, 't> {
     }
 
     /// The tests in a macro call: from the attributes before each `fn` to the end of its block.
-    fn inner_tests(&self, part: &Part<'_>, open: &[Scope]) -> Vec<Item> {
+    fn inner_tests(&self, part: &ItemNode<'_>, open: &[Scope]) -> Vec<Item> {
         let call = part.node;
         let call = if call.kind() == "macro_invocation" { call } else { call.named_child(0).unwrap_or(call) };
         let Some(body) = call.named_child(call.named_child_count().saturating_sub(1) as u32) else {
@@ -420,14 +307,14 @@ impl<'a, 't> Reader<'a, 't> {
             if child.kind() == "fn" {
                 name = children.get(at + 1).filter(|next| next.kind() == "identifier");
             }
-            let ends = self.said(*child).starts_with('{');
+            let ends = self.text_of(*child).starts_with('{');
             let Some(named) = name.filter(|_| child.kind() == "token_tree" && ends) else { continue };
             let parts = children[first..=at].iter().filter(|part| part.id() != named.id());
             let found: Vec<Token> = parts
                 .flat_map(|part| tokens(*part, self.text, &|id| self.comments.contains(&id), None))
                 .collect();
             let ends = (children[first], *child);
-            items.push(self.finished((Kind::Test, &self.said(*named)), ends, found, part, open));
+            items.push(self.finished((Kind::Test, &self.text_of(*named)), ends, found, part, open));
             (first, name) = (at + 1, None);
         }
         items

@@ -50,10 +50,10 @@ pub(crate) fn tokens(
 
 /// The token of a leaf; none of what formatters add and take away.
 fn token(leaf: Node<'_>, text: &str) -> Option<Token> {
-    let said = text.get(leaf.byte_range())?;
-    let is_idle = said.trim().is_empty() || (said == "," && is_last_comma(leaf));
+    let token = text.get(leaf.byte_range())?;
+    let is_idle = token.trim().is_empty() || (token == "," && is_last_comma(leaf));
     (!is_idle).then(|| Token {
-        text: if is_plain_quote(leaf, text) { said.replace('\'', "\"") } else { said.to_owned() },
+        text: if is_plain_quote(leaf, text) { token.replace('\'', "\"") } else { token.to_owned() },
         is_name: leaf.kind().ends_with("identifier"),
     })
 }

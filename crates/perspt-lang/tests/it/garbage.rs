@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use perspt_core::reading::{Reading, StageKind, Status};
 use perspt_core::stage::{Stage, StepEnd, StepOutput};
-use perspt_lang::plugin::{Concessions, Machine, Pair, ReadContext, Selection};
+use perspt_lang::plugin::{FromCandidate, Machine, Pair, ReadContext, Selection, Tools};
 use perspt_lang::{Plugin, plugins};
 use proptest::prelude::*;
 
@@ -119,7 +119,7 @@ fn stages() -> Vec<(&'static dyn Plugin, Stage)> {
     let mut all = Vec::new();
     for plugin in plugins() {
         let root = plugin.roots(&files()).remove(0);
-        for kind in [StageKind::Syntax, StageKind::Build, StageKind::Test] {
+        for kind in StageKind::ALL {
             let found =
                 plugin.stages(&root, &files(), &Machine::default(), &working(), &Selection::default());
             all.extend(
@@ -137,7 +137,7 @@ fn stages() -> Vec<(&'static dyn Plugin, Stage)> {
             ));
         }
     }
-    assert_eq!(all.len(), 5);
+    assert!(plugins().iter().all(|plugin| all.iter().any(|(of, _)| of.name() == plugin.name())));
     all
 }
 
@@ -149,6 +149,7 @@ fn read(plugin: &dyn Plugin, stage: &Stage, outputs: &[StepOutput]) -> Reading {
         root: &root,
         seen_as: "/t",
         files: &files,
+        tools: &Tools::new(),
     };
     let late: Vec<String> = outputs.iter().flat_map(|output| plugin.late_reports(stage, output)).collect();
     drop(late);
@@ -188,8 +189,8 @@ proptest! {
         for residual in reading.residuals.iter().filter(|residual| residual.counts()) {
             prop_assert!(residual.score >= perspt_core::residual::Milli::ONE);
         }
-        let _ = plugin.environment_fault(&reading, &files());
-        let _ = plugin.goes_on(stage, &StepOutput { step: "list".to_owned(), end: StepEnd::Exited(1), stdout: Vec::new(), stderr: Vec::new(), cut: false, reports: BTreeMap::new() });
+        let _ = plugin.environment_fault(&reading);
+        let _ = plugin.continues_after(stage, &StepOutput { step: "list".to_owned(), end: StepEnd::Exited(1), stdout: Vec::new(), stderr: Vec::new(), cut: false, reports: BTreeMap::new() });
     }
 
     #[test]
@@ -218,8 +219,8 @@ proptest! {
         for (base, candidate) in [(files(&before), files(&after)), (files(&before), files(&format!("{before}{code}")))] {
             let pair = Pair { base: &base, candidate: &candidate };
             for plugin in plugins() {
-                plugin.structure(&pair);
-                plugin.old_tests(&pair, &Concessions::default());
+                plugin.structure(&pair, &working());
+                plugin.old_tests(&pair, &FromCandidate::default());
             }
         }
     }
@@ -234,7 +235,7 @@ proptest! {
         let candidate = base.with("src/lib.rs", &code).with("tests/test_a.py", &code).with("Cargo.toml", &text(5)).with("setup.cfg", &code);
         for plugin in plugins() {
             for root in plugin.roots(&base) {
-                for kind in [StageKind::Syntax, StageKind::Build, StageKind::Test] {
+                for kind in StageKind::ALL {
                     plugin.plants(kind, &root, &base, "planted1");
                 }
                 plugin.stages(&root, &base, &Machine::default(), &working(), &Selection::default());

@@ -3,7 +3,7 @@
 use perspt_core::grade::Grade;
 use perspt_core::reading::StageKind;
 use perspt_core::stage::{Stage, StepEnd, StepOutput};
-use perspt_lang::plugin::{Files, Machine, Pair, ReadContext};
+use perspt_lang::plugin::{Files, Further, Machine, Pair, ReadContext, Tools};
 use perspt_lang::{data, plugin, shell};
 
 use crate::rust_read::manifest;
@@ -12,16 +12,16 @@ use crate::support::{Map, path};
 const FEATURES: &str = "\n[features]\ndefault = [\"basic\"]\nbasic = []\nextra = []\n";
 
 /// What is said of the changed lines of `src/lib.rs`, and whether one more check is made.
-fn gated(before: &str, after: &str, built: bool) -> (Vec<(u32, u32, Grade, String)>, bool) {
+fn gated(before: &str, after: &str, further: Further) -> (Vec<(u32, u32, Grade, String)>, bool) {
     let base = Map::of(&[("Cargo.toml", &format!("{}{FEATURES}", manifest("demo"))), ("src/lib.rs", before)]);
     let candidate = base.with("src/lib.rs", after);
     let pair = Pair { base: &base, candidate: &candidate };
     let rust = plugin("rust").unwrap();
     let root = rust.roots(&candidate).remove(0);
-    let more = rust.more(StageKind::Build, &root, &pair, &Machine::default());
+    let more = rust.further_checks(StageKind::Build, &root, &pair, &Machine::default());
     let features = |argv: &[String]| argv.windows(2).any(|two| two == ["--features", "extra"]);
     assert!(more.iter().all(|step| features(&step.argv)), "{more:?}");
-    let parts = rust.parts(StageKind::Build, &pair, built).into_iter();
+    let parts = rust.less_proved(StageKind::Build, &pair, further).into_iter();
     let parts = parts.map(|part| (part.lines.0, part.lines.1, part.grade, part.why)).collect();
     (parts, !more.is_empty())
 }
@@ -44,16 +44,17 @@ fn changed_lines_behind_a_cfg_are_said_and_a_feature_that_is_off_is_checked() {
         ("unknown_to_all", false, Some(Grade::Syntax), false),
     ] {
         let after = behind(condition);
-        let (parts, asked) = gated(plain, &after, built);
+        let further = if built { Further::Looked } else { Further::DidNotLook };
+        let (parts, asked) = gated(plain, &after, further);
         let expected: Vec<_> =
             grade.into_iter().map(|grade| (3, 6, grade, format!("cfg({condition})"))).collect();
         assert_eq!((parts, asked), (expected, more), "{condition}");
         // What stood there before is nobody's change.
         let other = format!("{after}\npub fn c() {{}}\n");
-        assert_eq!(gated(&after, &other, false), (vec![], false), "{condition}");
+        assert_eq!(gated(&after, &other, Further::DidNotLook), (vec![], false), "{condition}");
     }
     let whole = "#![cfg(windows)]\npub fn a() {}\n";
-    assert_eq!(gated("", whole, false).0, [(1, 3, Grade::Syntax, "cfg(windows)".to_owned())]);
+    assert_eq!(gated("", whole, Further::DidNotLook).0, [(1, 3, Grade::Syntax, "cfg(windows)".to_owned())]);
 }
 
 /// Whole files: a module behind a feature, and a program that wants one.
@@ -78,7 +79,7 @@ fn files_behind_a_feature_are_checked_with_it() {
         );
         let pair = Pair { base: &base, candidate: &candidate };
         let root = rust.roots(&candidate).remove(0);
-        let more = rust.more(StageKind::Build, &root, &pair, &Machine::default());
+        let more = rust.further_checks(StageKind::Build, &root, &pair, &Machine::default());
         assert_eq!(more.len(), usize::from(asks), "{path}");
     }
 }
@@ -139,7 +140,7 @@ fn undefined_names_are_read_from_either_checker_and_a_missing_one_says_nothing()
     let python = plugin("python").unwrap();
     let files = Map::of(&[("pyproject.toml", ""), ("app/geo.py", "x = missing\n")]);
     let root = python.roots(&files).remove(0);
-    let stage = Stage { kind: StageKind::Syntax, tool: "python".to_owned(), required: true, steps: vec![] };
+    let stage = Stage::required(StageKind::Syntax, "python", vec![]);
     let seen = |code: i32, stdout: &str, stderr: &str| {
         let output = StepOutput {
             step: "names".to_owned(),
@@ -149,8 +150,14 @@ fn undefined_names_are_read_from_either_checker_and_a_missing_one_says_nothing()
             cut: false,
             reports: Default::default(),
         };
-        let context = ReadContext { tree: files.tree().id(), root: &root, seen_as: "/w", files: &files };
-        let seen = python.read_more(&stage, &output, &context)?;
+        let context = ReadContext {
+            tree: files.tree().id(),
+            root: &root,
+            seen_as: "/w",
+            files: &files,
+            tools: &Tools::new(),
+        };
+        let seen = python.read_further(&stage, &output, &context)?;
         Some(
             seen.residuals
                 .into_iter()

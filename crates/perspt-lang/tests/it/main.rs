@@ -4,6 +4,7 @@
 
 mod garbage;
 mod looks;
+mod machine;
 mod python_read;
 mod python_tests;
 mod rust_read;

@@ -4,6 +4,7 @@ use std::process::Command;
 
 use perspt_core::reading::{StageKind, Status, TestEnd};
 use perspt_core::residual::{Component, Milli};
+use perspt_core::stage::StepEnd;
 use perspt_lang::plugin::{Files, Machine, Selection, ToolState, Tools};
 use perspt_lang::{Plugin, plugin};
 
@@ -21,15 +22,16 @@ fn project(files: &[(&str, &str)]) -> Map {
     Map::of(&all)
 }
 
+fn with_python(program: &str) -> Machine {
+    Machine { programs: [("python3".to_owned(), program.to_owned())].into(), ..Machine::default() }
+}
+
 /// An interpreter without pytest.
 fn bare_python(folder: &tempfile::TempDir) -> Machine {
     let venv = folder.path().join("venv");
     let made = Command::new("python3").args(["-m", "venv", "--without-pip"]).arg(&venv).status().unwrap();
     assert!(made.success());
-    Machine {
-        workspace_python: Some(venv.join("bin/python").to_str().unwrap().to_owned()),
-        active_python: None,
-    }
+    with_python(venv.join("bin/python").to_str().unwrap())
 }
 
 fn without_pytest() -> Tools {
@@ -228,15 +230,11 @@ fn files_that_cannot_be_collected_are_errors_by_kind_and_the_others_still_run() 
     assert_eq!(ends(&reading), [("tests/test_fine.py::test_fine", TestEnd::Passed)].into());
     let boom = reading.residuals.iter().find(|found| found.class.as_str() == "collection-error").unwrap();
     assert_eq!(boom.place.unwrap().line, 2);
-    let fault = python().environment_fault(&reading, &files);
+    let fault = python().environment_fault(&reading);
     assert_eq!(fault.as_deref(), Some("Python module `some_thing` is not installed"));
     let own = files.without("tests/test_outside.py");
     let reading = Slot::new().read(python(), &own, StageKind::Test);
-    assert_eq!(
-        python().environment_fault(&reading, &own),
-        None,
-        "code still to be written is an ordinary start"
-    );
+    assert_eq!(python().environment_fault(&reading), None, "code still to be written is an ordinary start");
 }
 
 #[test]
@@ -374,7 +372,7 @@ fn without_pytest_a_file_that_cannot_be_loaded_is_an_error_by_kind() {
         reading.residuals
     );
     assert_eq!(
-        python().environment_fault(&reading, &files).as_deref(),
+        python().environment_fault(&reading).as_deref(),
         Some("Python module `requests` is not installed")
     );
 }
@@ -388,11 +386,14 @@ fn without_pytest_tests_that_need_it_are_never_green() {
     {
         let files = project(&[("tests/test_a.py", needing)]);
         let root = python().roots(&files).remove(0);
-        let no_tool = python().lack(&root, &files, &without_pytest()).unwrap();
+        let no_tool = python().missing_tool(&root, &files, &without_pytest()).unwrap();
         assert_eq!((no_tool.stage, no_tool.tool.as_str()), (StageKind::Test, "pytest"), "{needing}");
         assert!(no_tool.why.contains("tests/test_a.py"));
-        assert_eq!(python().lack(&root, &files, &working()), None);
-        assert_eq!(python().lack(&root, &project(&[("tests/test_a.py", UNIT)]), &without_pytest()), None);
+        assert_eq!(python().missing_tool(&root, &files, &working()), None);
+        assert_eq!(
+            python().missing_tool(&root, &project(&[("tests/test_a.py", UNIT)]), &without_pytest()),
+            None
+        );
         // A candidate that brings such tests is red.
         let stage = stage(python(), &root, &files, StageKind::Test, &machine, &without_pytest());
         let slot = Slot::new();
@@ -493,6 +494,19 @@ fn an_editable_install_of_the_original_tree_is_not_the_tree() {
 }
 
 #[test]
+fn the_interpreter_says_which_modules_it_brings_and_an_older_one_what_is_lost() {
+    let probe = python().probes(&Machine::default()).remove(0);
+    let mut outputs = Slot::probe(&probe, None);
+    let ToolState::Works { modules, version } = python().read_probe(&probe, &outputs) else { panic!() };
+    let has = |name: &str| modules.contains(name);
+    assert!(has("json") && has("unittest") && has("__future__") && !has("test") && !has("_json"));
+    assert!(version.starts_with("Python 3.") && !version.contains("not noticed"), "{version}");
+    outputs[2].end = StepEnd::Exited(1);
+    let ToolState::Works { modules, version } = python().read_probe(&probe, &outputs) else { panic!() };
+    assert!(modules.is_empty() && version.contains("hides a standard module is not noticed"), "{version}");
+}
+
+#[test]
 fn probes_tell_working_missing_and_lying_tools_apart() {
     let probes = python().probes(&Machine::default());
     for probe in &probes {
@@ -505,7 +519,7 @@ fn probes_tell_working_missing_and_lying_tools_apart() {
         let missing = matches!(state, ToolState::Missing { .. });
         assert_eq!(missing, probe.tool == "pytest", "{}: {state:?}", probe.tool);
     }
-    let nowhere = Machine { workspace_python: Some("/nowhere/python".to_owned()), active_python: None };
+    let nowhere = with_python("/nowhere/python");
     let probe = python().probes(&nowhere).remove(0);
     assert!(matches!(python().read_probe(&probe, &Slot::probe(&probe, None)), ToolState::Missing { .. }));
     let liar = folder.path().join("python3");
@@ -570,12 +584,12 @@ fn a_pytest_that_its_own_settings_keep_from_starting_says_so_and_is_no_fault_of_
         assert_eq!((residual.component, residual.message.as_str()), (Component::Boot, said));
         let last = said.rsplit(": ").next().unwrap();
         assert!(residual.evidence.contains(last), "{}", residual.evidence);
-        assert_eq!(python().environment_fault(&reading, &files).as_deref(), Some(said));
+        assert_eq!(python().environment_fault(&reading).as_deref(), Some(said));
     }
     let files = project(&[test, ("conftest.py", "import demo.nothing\n")]);
     let reading = Slot::new().read(python(), &files, StageKind::Test);
     assert_eq!(classes(&reading), ["import-error"]);
-    assert_eq!(python().environment_fault(&reading, &files), None, "a conftest of the tree is its own fault");
+    assert_eq!(python().environment_fault(&reading), None, "a conftest of the tree is its own fault");
 }
 
 #[test]

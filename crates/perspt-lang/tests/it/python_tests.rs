@@ -1,8 +1,8 @@
 //! What the Python plugin says a candidate did to tests, and how it puts old tests over new code.
 
 use perspt_core::reading::{Reading, StageKind, TestEnd};
-use perspt_lang::plugin::{CommandKind, Concessions, Pair, Selection};
-use perspt_lang::{Plugin, names, plugin};
+use perspt_lang::plugin::{CommandKind, FromCandidate, Pair, Selection};
+use perspt_lang::{Plugin, mentions, plugin};
 
 use crate::support::{Map, Slot, as_it_was, ends, facts, old_tree, path, stage, working};
 
@@ -200,11 +200,11 @@ fn a_name_that_changed_everywhere_changes_no_test_and_one_that_still_stands_does
         base().with("demo.py", &DEMO.replace("def add", "def plus")).with("test_demo.py", &tests);
     assert_eq!(facts(python(), &base(), &everywhere), NONE);
     // The old tests take the new names, so that they can be run.
-    let text = as_it_was(python(), &base(), &everywhere, &Concessions::default(), "test_demo.py").unwrap();
+    let text = as_it_was(python(), &base(), &everywhere, &FromCandidate::default(), "test_demo.py").unwrap();
     assert!(text.contains("plus(1, 1)") && !text.contains("add(1"), "{text}");
     let named = everywhere.with("test_demo.py", &tests.replace("test_add", "test_plus"));
     assert_eq!(facts(python(), &base(), &named), ["moved test_demo.py::test_add test_demo.py::test_plus"]);
-    let text = as_it_was(python(), &base(), &named, &Concessions::default(), "test_demo.py").unwrap();
+    let text = as_it_was(python(), &base(), &named, &FromCandidate::default(), "test_demo.py").unwrap();
     assert!(text.contains("plus(1, 1)"), "{text}");
     let both = base()
         .with("demo.py", &format!("{DEMO}\n\ndef plus(a, b):\n    return 0\n"))
@@ -333,15 +333,15 @@ fn old_tests_stand_over_new_code_and_new_ones_are_left_out() {
         .with("demo.py", &DEMO.replace("a + b", "2"))
         .with("test_demo.py", &weak)
         .with("tests/test_new.py", "def test_new():\n    pass\n");
-    let tree = old_tree(python(), &base(), &candidate, &Concessions::default());
+    let tree = old_tree(python(), &base(), &candidate, &FromCandidate::default());
     assert_eq!(tree.text_of("test_demo.py"), TESTS);
     assert!(!tree.texts().contains_key(&path("tests/test_new.py")));
     assert_eq!(ends(&slot_reads(&tree))["test_demo.py::test_add"], TestEnd::Failed);
-    let gone = old_tree(python(), &base(), &base().without("test_demo.py"), &Concessions::default());
+    let gone = old_tree(python(), &base(), &base().without("test_demo.py"), &FromCandidate::default());
     assert_eq!(gone.text_of("test_demo.py"), TESTS);
     // A file that only went elsewhere stays there.
     let moved = base().without("test_demo.py").with("tests/test_demo.py", TESTS);
-    let tree = old_tree(python(), &base(), &moved, &Concessions::default());
+    let tree = old_tree(python(), &base(), &moved, &FromCandidate::default());
     assert!(
         tree.texts().contains_key(&path("tests/test_demo.py"))
             && !tree.texts().contains_key(&path("test_demo.py"))
@@ -355,8 +355,8 @@ fn where_old_imports_no_longer_work_the_new_ones_are_taken() {
         .with("calc.py", DEMO)
         .with("test_demo.py", &TESTS.replace("from demo", "from calc").replace("== 3", "== 1 + 2"));
     let pair = Pair { base: &base(), candidate: &candidate };
-    let reading = slot_reads(&old_tree(python(), &base(), &candidate, &Concessions::default()));
-    let conceded = python().concede(&pair, &Concessions::default(), &reading);
+    let reading = slot_reads(&old_tree(python(), &base(), &candidate, &FromCandidate::default()));
+    let conceded = python().take_more(&pair, &FromCandidate::default(), &reading);
     assert_eq!(conceded.imports, [path("test_demo.py")].into());
     assert!(conceded.tests.is_empty() && conceded.files.is_empty());
     let tree = old_tree(python(), &base(), &candidate, &conceded);
@@ -367,7 +367,7 @@ fn where_old_imports_no_longer_work_the_new_ones_are_taken() {
     );
     let reading = slot_reads(&tree);
     assert_eq!(ends(&reading)["test_demo.py::test_add"], TestEnd::Passed);
-    assert_eq!(python().concede(&pair, &conceded, &reading), conceded);
+    assert_eq!(python().take_more(&pair, &conceded, &reading), conceded);
 }
 
 #[test]
@@ -380,11 +380,13 @@ fn tests_beside_code_are_put_back_one_by_one() {
         .replace("(1, 2) == 3", "(1, 2)")
         .replace("def test_more", "def test_other");
     let candidate = base.with("calc.py", &now.replace("assert add\n", "assert True\n"));
-    let text = as_it_was(python(), &base, &candidate, &Concessions::default(), "calc.py").unwrap();
+    let text = as_it_was(python(), &base, &candidate, &FromCandidate::default(), "calc.py").unwrap();
     assert!(text.contains("b + a") && text.contains("(1, 2) == 3"), "{text}");
     assert!(text.contains("def test_more") && !text.contains("test_other"), "{text}");
-    let conceded =
-        Concessions { tests: [(path("calc.py"), "test_add".to_owned())].into(), ..Concessions::default() };
+    let conceded = FromCandidate {
+        tests: [(path("calc.py"), "test_add".to_owned())].into(),
+        ..FromCandidate::default()
+    };
     let text = as_it_was(python(), &base, &candidate, &conceded, "calc.py").unwrap();
     assert!(!text.contains("(1, 2) == 3"), "{text}");
 }
@@ -454,6 +456,9 @@ fn packages_and_names_are_looked_up_literally() {
     for name in ["requests", "ruamel-yaml", "pytest-cov", "numpy", "idna"] {
         assert!(found.contains(name), "{name}: {found:?}");
     }
-    assert!(names("Write it in Python, please", python().words()));
-    assert!(names("mend tool.py", python().words()) && !names("mend the spyware", python().words()));
+    assert!(mentions("Write it in Python, please", python().task_words()));
+    assert!(
+        mentions("mend tool.py", python().task_words())
+            && !mentions("mend the spyware", python().task_words())
+    );
 }

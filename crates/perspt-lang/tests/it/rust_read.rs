@@ -94,7 +94,7 @@ fn what_cargo_says_without_json_is_boot() {
     let read = |tail: &str| {
         let files = Map::of(&[("Cargo.toml", &format!("{}{tail}", manifest("demo"))), ("src/lib.rs", "")]);
         let reading = slot.read(rust(), &files, StageKind::Build);
-        let fault = rust().environment_fault(&reading, &files);
+        let fault = rust().environment_fault(&reading);
         let residual = reading.residuals[0].clone();
         (
             residual.class.as_str().to_owned(),
@@ -343,7 +343,10 @@ fn a_run_lists_the_files_of_the_crates_in_which_tests_passed_and_a_check_what_wa
 fn the_probe_tells_working_missing_and_lying_cargo_apart() {
     let probe = rust().probes(&Machine::default()).remove(0);
     let works = rust().read_probe(&probe, &Slot::probe(&probe, None));
-    assert!(matches!(&works, ToolState::Works { version } if version.starts_with("cargo 1.")), "{works:?}");
+    assert!(
+        matches!(&works, ToolState::Works { version, .. } if version.starts_with("cargo 1.")),
+        "{works:?}"
+    );
     let folder = tempfile::tempdir().unwrap();
     let liar = folder.path().join("cargo");
     let script = |text: &str| {

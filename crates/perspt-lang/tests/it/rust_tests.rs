@@ -2,7 +2,7 @@
 
 use perspt_core::reading::{Reading, StageKind, TestEnd};
 use perspt_core::stage::Profile;
-use perspt_lang::plugin::{CommandKind, Concessions, Pair};
+use perspt_lang::plugin::{CommandKind, FromCandidate, Pair};
 use perspt_lang::{Plugin, plugin};
 
 use crate::support::{Map, Slot, as_it_was, ends, facts, old_tree, path, structure};
@@ -200,7 +200,7 @@ fn a_name_that_changed_everywhere_changes_no_test_and_one_that_still_stands_does
         ["changed src/lib.rs::doc::add", "added src/lib.rs::doc::plus"]
             .map(|line| line.replace("changed", "removed"))
     );
-    let tree = old_tree(rust(), &base(), &renamed, &Concessions::default());
+    let tree = old_tree(rust(), &base(), &renamed, &FromCandidate::default());
     assert!(tree.text_of("tests/it.rs").contains("use demo::plus;"), "{}", tree.text_of("tests/it.rs"));
     let both = LIB
         .replace("add(", "plus(")
@@ -248,7 +248,7 @@ fn what_decides_how_tests_run_needs_a_consent() {
     let dev = format!("{MANIFEST}[dev-dependencies]\nrstest = \"0.1\"\n");
     assert_eq!(after("Cargo.toml", &dev), ["evidence Cargo.toml?"]);
     let old =
-        as_it_was(rust(), &base(), &base().with("Cargo.toml", &dev), &Concessions::default(), "Cargo.toml")
+        as_it_was(rust(), &base(), &base().with("Cargo.toml", &dev), &FromCandidate::default(), "Cargo.toml")
             .unwrap();
     assert_eq!(old.trim(), MANIFEST.trim());
     assert_eq!(after("Cargo.toml", &format!("{MANIFEST}[dependencies]\nx = \"1\"\n")), NONE);
@@ -283,7 +283,7 @@ fn old_tests_stand_over_new_code_and_new_ones_are_left_out() {
     let weak =
         weak.replace("    #[test]\n    fn all", "    #[test]\n    fn new() {}\n\n    #[test]\n    fn all");
     let candidate = base().with("src/lib.rs", &weak).with("tests/new.rs", "#[test]\nfn new() {}\n");
-    let tree = old_tree(rust(), &base(), &candidate, &Concessions::default());
+    let tree = old_tree(rust(), &base(), &candidate, &FromCandidate::default());
     let text = tree.text_of("src/lib.rs");
     assert!(
         text.contains("2 * a.max(b)") && text.contains("add(1, 2), 3") && !text.contains("fn new"),
@@ -301,7 +301,7 @@ fn old_tests_stand_over_new_code_and_new_ones_are_left_out() {
         assert_eq!(results.iter().filter(|(name, result)| test.id.is(name, result)).count(), 1, "{test:?}");
     }
     let gone = base().with("src/lib.rs", &LIB[..LIB.find("#[cfg(test)]").unwrap()]);
-    let text = old_tree(rust(), &base(), &gone, &Concessions::default()).text_of("src/lib.rs");
+    let text = old_tree(rust(), &base(), &gone, &FromCandidate::default()).text_of("src/lib.rs");
     assert!(text.contains("fn adds"), "{text}");
 }
 
@@ -321,10 +321,10 @@ fn where_old_tests_do_not_compile_imports_and_then_single_tests_are_conceded() {
         .with("src/lib.rs", &lib)
         .with("tests/it.rs", &format!("{}\n{more}", IT.replace("add(1, 1)", "add(1, 1, 0)")));
     let pair = Pair { base: &base, candidate: &candidate };
-    let mut conceded = Concessions::default();
+    let mut conceded = FromCandidate::default();
     for _ in 0..6 {
         let reading = slot_reads(&old_tree(rust(), &base, &candidate, &conceded));
-        let more = rust().concede(&pair, &conceded, &reading);
+        let more = rust().take_more(&pair, &conceded, &reading);
         if more == conceded {
             let ends = ends(&reading);
             assert_eq!(ends["demo/it::it_squares"], TestEnd::Passed, "{:?}", reading.residuals);

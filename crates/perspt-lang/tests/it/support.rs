@@ -2,6 +2,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::LazyLock;
 
 use perspt_core::hash::Sha;
 use perspt_core::inventory::Fate;
@@ -12,7 +13,8 @@ use perspt_core::stage::{Root, Stage, Step, StepEnd, StepOutput, Streams};
 use perspt_core::tree::{Entry, EntryKind, Tree};
 use perspt_lang::Plugin;
 use perspt_lang::plugin::{
-    Concessions, Files, Machine, Pair, Plant, Probe, ReadContext, Selection, Structure, ToolState, Tools, Was,
+    Files, FromCandidate, Machine, OldTestFile, Pair, Plant, Probe, ReadContext, Selection,
+    StructureFindings, ToolState, Tools,
 };
 
 /// A path of the tree.
@@ -172,9 +174,9 @@ impl Slot {
                     output.reports.insert(name, bytes);
                 }
             }
-            let goes_on = plugin.goes_on(stage, &output);
+            let continues = plugin.continues_after(stage, &output);
             outputs.push(output);
-            if !goes_on {
+            if !continues {
                 break;
             }
         }
@@ -251,7 +253,8 @@ impl Slot {
         files: &Map,
     ) -> Reading {
         let seen_as = self.folder("tree");
-        let context = ReadContext { tree: files.tree.id(), root, seen_as: seen_as.to_str().unwrap(), files };
+        let (tree, seen_as, tools) = (files.tree.id(), seen_as.to_str().unwrap(), &working());
+        let context = ReadContext { tree, root, seen_as, files, tools };
         plugin.read(stage, outputs, &context)
     }
 }
@@ -261,10 +264,16 @@ fn write(path: &Path, text: &str) {
     std::fs::write(path, text).unwrap();
 }
 
-/// Tools that were all seen to work.
+/// Tools that were all seen to work; the interpreter has said which modules it brings.
 pub fn working() -> Tools {
-    let works = || ToolState::Works { version: "1".to_owned() };
-    ["cargo", "python3", "pytest", "unittest"].iter().map(|name| ((*name).to_owned(), works())).collect()
+    static PYTHON: LazyLock<ToolState> = LazyLock::new(|| {
+        let python = perspt_lang::plugin("python").unwrap();
+        let probe = python.probes(&Machine::default()).remove(0);
+        python.read_probe(&probe, &Slot::probe(&probe, None))
+    });
+    let works = |name: &&str| ((*name).to_owned(), ToolState::works("1"));
+    let others = ["cargo", "pytest", "unittest"].iter().map(works);
+    others.chain([("python3".to_owned(), PYTHON.clone())]).collect()
 }
 
 /// One stage of a root.
@@ -301,8 +310,8 @@ pub fn ends(reading: &Reading) -> BTreeMap<&str, TestEnd> {
 }
 
 /// What a plugin finds in a candidate.
-pub fn structure(plugin: &dyn Plugin, base: &Map, candidate: &Map) -> Structure {
-    plugin.structure(&Pair { base, candidate })
+pub fn structure(plugin: &dyn Plugin, base: &Map, candidate: &Map) -> StructureFindings {
+    plugin.structure(&Pair { base, candidate }, &working())
 }
 
 /// A candidate's inventory, a line for each entry: `changed file::name`, `moved`, `added`, `support`, `evidence` with
@@ -337,25 +346,25 @@ pub fn as_it_was(
     plugin: &dyn Plugin,
     base: &Map,
     candidate: &Map,
-    conceded: &Concessions,
+    conceded: &FromCandidate,
     name: &str,
 ) -> Option<String> {
     match plugin.old_tests(&Pair { base, candidate }, conceded).get(&path(name)) {
-        Some(Was::Text(text)) => Some(text.clone()),
-        Some(Was::Base) => Some(base.text_of(name)),
-        Some(Was::Absent) => None,
+        Some(OldTestFile::Text(text)) => Some(text.clone()),
+        Some(OldTestFile::Base) => Some(base.text_of(name)),
+        Some(OldTestFile::Absent) => None,
         None => candidate.texts().get(&path(name)).cloned(),
     }
 }
 
 /// The whole tree of new code and old tests.
-pub fn old_tree(plugin: &dyn Plugin, base: &Map, candidate: &Map, conceded: &Concessions) -> Map {
+pub fn old_tree(plugin: &dyn Plugin, base: &Map, candidate: &Map, conceded: &FromCandidate) -> Map {
     let mut tree = candidate.clone();
     for (file, was) in plugin.old_tests(&Pair { base, candidate }, conceded) {
         match was {
-            Was::Text(text) => tree.put(file.as_str(), &text),
-            Was::Base => tree.put(file.as_str(), &base.text_of(file.as_str())),
-            Was::Absent => tree = tree.without(file.as_str()),
+            OldTestFile::Text(text) => tree.put(file.as_str(), &text),
+            OldTestFile::Base => tree.put(file.as_str(), &base.text_of(file.as_str())),
+            OldTestFile::Absent => tree = tree.without(file.as_str()),
         }
     }
     tree

@@ -9,7 +9,8 @@
 //! ```
 //!
 //! `toy.mod` is the manifest; a line `dep NAME` in it names a dependency. Commands, in the current folder:
-//! `check`, `list`, `test`, `lock` (settles `toy.lock`) and `fetch`. Flags: `--blind` (says that all is well
+//! `check`, `lint` (no line may hold a word of `toy.lint`; the word `crash` there ends it), `list`, `test`, `lock`
+//! (settles `toy.lock`) and `fetch`. Flags: `--blind` (says that all is well
 //! without looking) and `--hang`. `TOY_DEPS` names the folder of fetched dependencies, `TOY_REPORT` the file in
 //! which `test` reports. Output is lines of fields between tabs; a report ends with `done` and a count.
 // A program prints.
@@ -38,12 +39,13 @@ fn main() {
     let code = match arguments.first().map(String::as_str) {
         Some("check") if eyes == Eyes::Shut => 0,
         Some("check") => check(&project),
+        Some("lint") => lint(&project),
         Some("list") => list(&project, eyes),
         Some("test") => test(&project, report.as_deref(), eyes),
         Some("lock") => lock(&project),
         Some("fetch") => fetch(&project, deps.as_deref()),
         Some(_) | None => {
-            eprintln!("usage: toyc --version | check | list | test | lock | fetch");
+            eprintln!("usage: toyc --version | check | lint | list | test | lock | fetch");
             2
         }
     };
@@ -336,6 +338,23 @@ fn check(project: &Project) -> i32 {
     let compiled = project.compile();
     let code = i32::from(broken(&compiled));
     println!("checked\t{}", project.modules.len());
+    code
+}
+
+fn lint(project: &Project) -> i32 {
+    let rules = fs::read_to_string("toy.lint").unwrap_or_default();
+    if rules.lines().any(|rule| rule == "crash") {
+        std::process::abort();
+    }
+    let mut code = 0;
+    for (name, text) in &project.modules {
+        for (number, line) in (1..).zip(text.lines()) {
+            for rule in rules.lines().filter(|rule| line.contains(rule)) {
+                println!("error\t{name}.toy\t{number}\tT009\t`{rule}` is not for this project");
+                code = 1;
+            }
+        }
+    }
     code
 }
 

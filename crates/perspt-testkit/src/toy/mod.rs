@@ -2,7 +2,8 @@
 //! milliseconds. Whatever a stage of the agent can meet, a toy project can be made to show.
 //!
 //! See `toyc` for the language. `toy.mod` is the manifest, `toy.lock` the lock file, `main.toy` the support
-//! file, `tests/` and `*_test.toy` hold tests, and `toy.run` decides how evidence is gathered.
+//! file, `tests/` and `*_test.toy` hold tests, and `toy.run` decides how evidence is gathered. Where there is a
+//! `toy.lint`, the stage `toyc lint` is shown.
 
 mod read;
 mod structure;
@@ -15,8 +16,8 @@ use perspt_core::reading::{PluginName, Reading, StageKind};
 use perspt_core::residual::Class;
 use perspt_core::stage::{Profile, Root, Stage, Step, StepOutput, Streams};
 use perspt_lang::plugin::{
-    CommandKind, Concessions, Expect, Fetch, Files, Machine, NoTool, Pair, Plant, Plugin, Probe, ReadContext,
-    Selection, Structure, ToolState, Tools, Was,
+    CommandKind, Expect, Fetch, Files, FromCandidate, Machine, NoTool, OldTestFile, Pair, Plant, Plugin,
+    Probe, ReadContext, Selection, Stages, Structure, StructureFindings, ToolState, Tools, Words,
 };
 
 /// The plugin's name.
@@ -90,20 +91,13 @@ impl Toy {
             (Flaw::None | Flaw::Hangs | Flaw::BlindTests | Flaw::Paired, _) => None,
         };
         let confined = |step: Step| Step { profile: Profile::Test, ..step };
-        match kind {
-            StageKind::Test => {
-                vec![
-                    confined(self.step("list", &["list"], cwd, blind)),
-                    Step {
-                        reports: vec![REPORT.to_owned()],
-                        ..confined(self.step("run", &["test"], cwd, blind))
-                    },
-                ]
-            }
-            StageKind::Build | StageKind::Syntax | StageKind::Structure => {
-                vec![self.step("check", &["check"], cwd, blind)]
-            }
+        if kind == StageKind::Test {
+            let run = confined(self.step("run", &["test"], cwd, blind));
+            let list = confined(self.step("list", &["list"], cwd, blind));
+            return vec![list, Step { reports: vec![REPORT.to_owned()], ..run }];
         }
+        let name = if kind == StageKind::Lint { "lint" } else { "check" };
+        vec![self.step(name, &[name], cwd, blind)]
     }
 }
 
@@ -125,7 +119,9 @@ impl Plugin for Toy {
     fn name(&self) -> &'static str {
         NAME
     }
+}
 
+impl Stages for Toy {
     /// A root is an outermost `toy.mod`; those below it are its packages.
     fn roots(&self, files: &dyn Files) -> Vec<Root> {
         let manifests = files.tree().entries.keys().filter(|path| self.is_manifest(path));
@@ -144,38 +140,6 @@ impl Plugin for Toy {
             }
         }
         roots
-    }
-
-    fn words(&self) -> &'static [&'static str] {
-        &[NAME]
-    }
-
-    fn manifest_name(&self) -> &'static str {
-        "toy.mod"
-    }
-
-    fn is_manifest(&self, path: &RelPath) -> bool {
-        path.name() == "toy.mod"
-    }
-
-    fn is_source(&self, path: &RelPath) -> bool {
-        is_source(path)
-    }
-
-    fn is_test_file(&self, path: &RelPath) -> bool {
-        is_test_file(path)
-    }
-
-    fn is_lockfile(&self, path: &RelPath) -> bool {
-        path.name() == "toy.lock"
-    }
-
-    fn is_support_file(&self, path: &RelPath) -> bool {
-        ["main.toy", "toy.mod"].contains(&path.name())
-    }
-
-    fn decides_evidence(&self, path: &RelPath) -> bool {
-        path.name() == "toy.run"
     }
 
     fn assets(&self) -> &'static [(&'static str, &'static str)] {
@@ -208,15 +172,14 @@ impl Plugin for Toy {
     fn stages(
         &self,
         root: &Root,
-        _files: &dyn Files,
+        files: &dyn Files,
         _machine: &Machine,
         tools: &Tools,
         _selection: &Selection,
     ) -> Vec<Result<Stage, NoTool>> {
         let stage = |(kind, tool): (StageKind, &str)| match tools.get(TOOL) {
             Some(ToolState::Works { .. }) => {
-                let steps = self.stage_steps(kind, &root.dir);
-                Ok(Stage { kind, tool: tool.to_owned(), required: true, steps })
+                Ok(Stage::required(kind, tool, self.stage_steps(kind, &root.dir)))
             }
             Some(ToolState::Missing { why, install } | ToolState::Broken { why, install }) => {
                 Err(NoTool { stage: kind, tool: TOOL.to_owned(), why: why.clone(), install: install.clone() })
@@ -228,7 +191,13 @@ impl Plugin for Toy {
                 install: INSTALL.to_owned(),
             }),
         };
-        [(StageKind::Build, "toyc check"), (StageKind::Test, "toyc test")].map(stage).into()
+        let has_rules =
+            root.dir.join("toy.lint").is_ok_and(|rules| files.tree().entries.contains_key(&rules));
+        let lint = has_rules.then(|| {
+            Ok(Stage::shown(StageKind::Lint, "toyc lint", self.stage_steps(StageKind::Lint, &root.dir)))
+        });
+        let required = [(StageKind::Build, "toyc check"), (StageKind::Test, "toyc test")].map(stage);
+        required.into_iter().chain(lint).collect()
     }
 
     fn fetch(&self, root: &Root, files: &dyn Files) -> Option<Fetch> {
@@ -241,10 +210,6 @@ impl Plugin for Toy {
 
     fn prepare(&self, root: &Root, _files: &dyn Files) -> Option<Step> {
         Some(self.step("lock", &["lock"], &root.dir, None))
-    }
-
-    fn late_reports(&self, _stage: &Stage, _output: &StepOutput) -> Vec<String> {
-        Vec::new()
     }
 
     fn read(&self, stage: &Stage, outputs: &[StepOutput], context: &ReadContext<'_>) -> Reading {
@@ -271,24 +236,73 @@ impl Plugin for Toy {
             writes: BTreeMap::from([(path, format!("test {name}: 1 == 2\n"))]),
             expect: Expect::TestFails(name.to_owned()),
         });
-        let plant = match stage {
-            StageKind::Build => broken("an unknown name", Expect::Red),
-            StageKind::Test => planted,
-            StageKind::Structure | StageKind::Syntax => None,
+        let plant = if stage == StageKind::Build {
+            broken("an unknown name", Expect::Red)
+        } else {
+            planted.filter(|_| stage == StageKind::Test)
         };
         plant.into_iter().collect()
     }
 
-    fn structure(&self, pair: &Pair<'_>) -> Structure {
+    fn environment_fault(&self, reading: &Reading) -> Option<String> {
+        let missing = reading.residuals.iter().find(|residual| residual.class == Class::DependencyMissing)?;
+        Some(missing.message.clone())
+    }
+}
+
+impl Structure for Toy {
+    fn is_manifest(&self, path: &RelPath) -> bool {
+        path.name() == "toy.mod"
+    }
+
+    fn is_source(&self, path: &RelPath) -> bool {
+        is_source(path)
+    }
+
+    fn is_test_file(&self, path: &RelPath) -> bool {
+        is_test_file(path)
+    }
+
+    fn is_lockfile(&self, path: &RelPath) -> bool {
+        path.name() == "toy.lock"
+    }
+
+    fn is_support_file(&self, path: &RelPath) -> bool {
+        ["main.toy", "toy.mod"].contains(&path.name())
+    }
+
+    fn decides_evidence(&self, path: &RelPath) -> bool {
+        path.name() == "toy.run"
+    }
+
+    fn structure(&self, pair: &Pair<'_>, _tools: &Tools) -> StructureFindings {
         structure::structure(pair)
     }
 
-    fn old_tests(&self, pair: &Pair<'_>, _concessions: &Concessions) -> BTreeMap<RelPath, Was> {
+    fn old_tests(&self, pair: &Pair<'_>, _taken: &FromCandidate) -> BTreeMap<RelPath, OldTestFile> {
         structure::old_tests(pair)
     }
 
-    fn concede(&self, _pair: &Pair<'_>, so_far: &Concessions, _reading: &Reading) -> Concessions {
+    fn take_more(&self, _pair: &Pair<'_>, so_far: &FromCandidate, _reading: &Reading) -> FromCandidate {
         so_far.clone()
+    }
+}
+
+impl Words for Toy {
+    fn task_words(&self) -> &'static [&'static str] {
+        &[NAME]
+    }
+
+    fn manifest_name(&self) -> &'static str {
+        "toy.mod"
+    }
+
+    fn layout_hint(&self) -> &'static str {
+        "A toy project has toy.mod and .toy files; tests are lines that begin with `test`."
+    }
+
+    fn correction_fragment(&self) -> &'static str {
+        "In toy a name must be defined on a line before it is used."
     }
 
     /// `toyc check` and `toyc test` repeat a stage; nothing adds packages.
@@ -311,18 +325,5 @@ impl Plugin for Toy {
                 .collect::<Vec<_>>()
         });
         names.collect()
-    }
-
-    fn environment_fault(&self, reading: &Reading, _files: &dyn Files) -> Option<String> {
-        let missing = reading.residuals.iter().find(|residual| residual.class == Class::DependencyMissing)?;
-        Some(missing.message.clone())
-    }
-
-    fn correction_fragment(&self) -> &'static str {
-        "In toy a name must be defined on a line before it is used."
-    }
-
-    fn layout_hint(&self) -> &'static str {
-        "A toy project has toy.mod and .toy files; tests are lines that begin with `test`."
     }
 }

@@ -19,7 +19,7 @@ pub(super) fn probe(outputs: &[StepOutput], install: &str) -> ToolState {
     }
     let ran = outputs.get(1).map(|output| text(&output.stdout)).unwrap_or_default();
     if ran.contains("ok\ttwo_test.toy::passes") && ran.contains("failed\ttwo_test.toy::fails") {
-        return ToolState::Works { version: text(&version.stdout).trim().to_owned() };
+        return ToolState::works(text(&version.stdout).trim());
     }
     let end = outputs.last().map(|output| output.end.shown()).unwrap_or_default();
     ToolState::Broken { why: format!("a project of two tests ended with {end}"), install }
@@ -29,7 +29,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// The reading of either stage.
+/// The reading of a stage.
 pub(super) fn stage(
     stage: &Stage,
     outputs: &[StepOutput],
@@ -50,14 +50,11 @@ pub(super) fn stage(
         reading.residuals.extend(errors.collect::<Vec<_>>());
     }
     let sources = context.files.tree().entries.keys().filter(|path| path.is_within(&context.root.dir));
-    reading.looked = match stage.kind {
-        StageKind::Test => {
-            tests(&mut reading, outputs, context, report);
-            used_by_passing(&reading, context)
-        }
-        StageKind::Structure | StageKind::Syntax | StageKind::Build => {
-            sources.filter(|path| path.extension() == Some("toy")).cloned().collect()
-        }
+    reading.looked = if stage.kind == StageKind::Test {
+        tests(&mut reading, outputs, context, report);
+        used_by_passing(&reading, context)
+    } else {
+        sources.filter(|path| path.extension() == Some("toy")).cloned().collect()
     };
     let manifests = context.root.packages.iter().filter_map(|dir| dir.join("toy.mod").ok());
     reading.looked.extend(manifests.filter(|path| context.files.tree().entries.contains_key(path)));
@@ -103,6 +100,7 @@ fn error(line: &str, tool: &str, root: &RelPath) -> Option<Residual> {
     let (component, class) = match code {
         "T008" => (Component::Boot, Class::DependencyMissing),
         "T000" | "T007" => (Component::Boot, Class::ManifestError),
+        "T009" => (Component::Str, Class::LintFinding),
         _ => (Component::Syn, Class::CompileError),
     };
     let mut residual =

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use perspt_core::inventory::{ChangedEvidence, ChangedTest, Fate, Inventory, TestId};
 use perspt_core::path::RelPath;
-use perspt_lang::plugin::{Files, Pair, Structure, Was};
+use perspt_lang::plugin::{Files, OldTestFile, Pair, StructureFindings};
 
 /// The tests of a text: each line by its test's name.
 pub(super) fn tests(text: &str) -> BTreeMap<&str, &str> {
@@ -17,7 +17,7 @@ pub(super) fn tests(text: &str) -> BTreeMap<&str, &str> {
         .collect()
 }
 
-pub(super) fn structure(pair: &Pair<'_>) -> Structure {
+pub(super) fn structure(pair: &Pair<'_>) -> StructureFindings {
     let mut inventory = Inventory::default();
     for change in pair.base.tree().changes_to(pair.candidate.tree()) {
         let path = &change.path;
@@ -29,7 +29,7 @@ pub(super) fn structure(pair: &Pair<'_>) -> Structure {
             inventory.evidence.push(ChangedEvidence { path: path.clone(), what, settled_by_results: false });
         }
     }
-    Structure { residuals: Vec::new(), inventory }
+    StructureFindings { residuals: Vec::new(), inventory }
 }
 
 fn text(files: &dyn Files, path: &RelPath) -> String {
@@ -60,19 +60,19 @@ fn compared(pair: &Pair<'_>, path: &RelPath, inventory: &mut Inventory) {
 }
 
 /// The candidate with the tests of its base: its code, then the old test lines.
-pub(super) fn old_tests(pair: &Pair<'_>) -> BTreeMap<RelPath, Was> {
+pub(super) fn old_tests(pair: &Pair<'_>) -> BTreeMap<RelPath, OldTestFile> {
     let changes = pair.base.tree().changes_to(pair.candidate.tree());
     let sources = changes.into_iter().filter(|change| super::is_source(&change.path));
     let was = sources.map(|change| {
         let was = match (super::is_test_file(&change.path), change.before) {
-            (true, Some(_)) => Was::Base,
-            (true, None) => Was::Absent,
+            (true, Some(_)) => OldTestFile::Base,
+            (true, None) => OldTestFile::Absent,
             (false, _) => {
                 let (old, new) = (text(pair.base, &change.path), text(pair.candidate, &change.path));
                 let is_test = |line: &&str| line.starts_with("test ") || line.starts_with("skip ");
                 let code = new.lines().filter(|line| !is_test(line));
                 let lines: Vec<&str> = code.chain(old.lines().filter(is_test)).collect();
-                Was::Text(format!("{}\n", lines.join("\n")))
+                OldTestFile::Text(format!("{}\n", lines.join("\n")))
             }
         };
         (change.path, was)

@@ -2,9 +2,12 @@
 
 use std::path::Path;
 
-use perspt_core::event::{Calibration, Ended, Event};
+use perspt_core::effect::Effect;
+use perspt_core::event::{Calibration, Ended, Event, StageResult, StageVerdict};
 use perspt_core::grade::Grade;
 use perspt_core::outcome::{EndReason, Outcome};
+use perspt_core::reading::StageKind;
+use perspt_core::stage::StageRole;
 use perspt_core::state::{End, SessionState};
 use perspt_testkit::server::Table;
 use perspt_testkit::session::Rig;
@@ -105,6 +108,49 @@ fn an_empty_folder_is_calibrated_before_its_first_green_counts() {
     let state = world.begin();
     assert_eq!(state.end.unwrap().outcome, Outcome::DegradedVerification);
     assert_eq!(world.place.picture().0.len(), 0, "nothing was committed");
+}
+
+/// The stages of each judgement, and those that were measured with no node or planted into.
+fn lint_of(world: &World) -> (Vec<Option<StageResult>>, usize) {
+    let events: Vec<Event> = world.rig.events().into_iter().map(|(_, event)| event).collect();
+    let judged = events.iter().filter_map(|event| match event {
+        Event::AttemptJudged { stages, .. } => Some(stages),
+        _ => None,
+    });
+    let shown = |stage: &&StageVerdict| stage.role == StageRole::Shown && stage.tool == "toyc lint";
+    let results = judged.map(|stages| stages.iter().find(shown).map(|stage| stage.result)).collect();
+    let elsewhere = events.iter().filter(|event| match event {
+        Event::EffectStarted { key, effect: Effect::Measure { stage, .. }, .. } => {
+            stage.kind == StageKind::Lint && key.node.is_none()
+        }
+        Event::EffectStarted { effect: Effect::Calibrate { stage, .. }, .. } => stage.kind == StageKind::Lint,
+        _ => false,
+    });
+    (results, elsewhere.count())
+}
+
+#[test]
+fn a_shown_stage_stands_beside_the_others_and_holds_nothing_up() {
+    let magic = three("3 # magic");
+    for (rule, answer, result) in [
+        ("magic", &magic, StageResult::Fail(1)),
+        ("nothing", &magic, StageResult::Pass),
+        ("crash", &magic, StageResult::Fail(1)),
+    ] {
+        let files = [PROJECT, &[("toy.lint", rule)]].concat();
+        let world = World::new(&files, answers(one_node(THREE), &[("actuator.generate", 1, answer.clone())]));
+        assert_eq!(world.begin().end.unwrap().outcome, Outcome::Success);
+        assert_eq!(lint_of(&world), (vec![Some(result)], 0), "{rule}");
+    }
+}
+
+#[test]
+fn a_shown_stage_does_not_look_where_a_required_one_failed() {
+    let replies = [("actuator.generate", 1, three("nothing")), ("correction", 1, three("3 # magic"))];
+    let files = [PROJECT, &[("toy.lint", "magic")]].concat();
+    let world = World::new(&files, answers(one_node(THREE), &replies));
+    assert_eq!(world.begin().end.unwrap().outcome, Outcome::Success);
+    assert_eq!(lint_of(&world), (vec![None, Some(StageResult::Fail(1))], 0));
 }
 
 #[test]

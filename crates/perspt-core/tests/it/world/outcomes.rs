@@ -11,6 +11,7 @@ use perspt_core::hash::Sha;
 use perspt_core::ids::{BlobId, EffectId, NodeId, TreeId};
 use perspt_core::plan::{OpenScope, PlanNode, TaskType};
 use perspt_core::reading::{StageId, StageKind, Status};
+use perspt_core::stage::StageRole;
 use perspt_core::state::InFlight;
 
 use super::World;
@@ -51,7 +52,7 @@ impl World {
                     files,
                     degraded: vec![],
                     tokens: 500 + self.dice.below(200),
-                    provenance: provenance(&intent.slug().to_owned()),
+                    provenance: provenance(intent.slug()),
                 }
             }
             Effect::Ask { estimate, .. } => self.ask(estimate.tokens),
@@ -112,8 +113,9 @@ impl World {
             if self.dice.chance(60) {
                 root.missing = vec![missing("pytest")];
                 root.stages.pop();
-            } else if self.dice.chance(100) {
-                root.stages[0].required = false;
+            } else if self.dice.chance(300) {
+                let at = self.dice.below(root.stages.len() as u64) as usize;
+                root.stages[at].role = StageRole::Shown;
             }
         }
         let tools = vec!["cargo: 1".to_owned()];
@@ -236,7 +238,7 @@ impl World {
         let undeclared = needs.iter().filter(|need| told(need)).count() as u32;
         needs.retain(|need| !told(need));
         let (mut errors, mut red, mut findings) = (undeclared, 0, vec![]);
-        for reading in &readings {
+        for reading in readings.iter().filter(|one| required.contains(&one.stage)) {
             let old = reading.stage.kind == StageKind::Test
                 && before
                     .iter()

@@ -12,6 +12,7 @@ use perspt_core::ids::{BlobId, EffectId, Millis, NodeId, TreeId};
 use perspt_core::judge::structure_stage;
 use perspt_core::outcome::{EndReason, FinalPass, NodeEnd, Outcome, outcome};
 use perspt_core::reading::{StageId, StageKind, Status};
+use perspt_core::stage::StageRole;
 use perspt_core::state::{Held, SessionState, Stop, Work, stage_key};
 
 type Node = Option<NodeId>;
@@ -52,13 +53,25 @@ pub struct Watch {
     active_ms: u64,
 }
 
+fn is_shown(state: &SessionState, stage: &StageId) -> bool {
+    let roots = state.probed.iter().flatten().filter(|root| root.root.plugin == stage.plugin);
+    roots.flat_map(|root| root.with_role(StageRole::Shown)).any(|shown| shown == *stage)
+}
+
 impl Watch {
     /// One event went in; the state was `before` and is `after`.
     pub fn saw(&mut self, before: &SessionState, at: Millis, event: &Event, after: &SessionState) {
         self.time(at, event, after);
         match event {
             Event::EffectStarted { id, key, effect } => self.start(before, *id, key, effect),
-            Event::EffectEnded { id, outcome, .. } => self.end(*id, outcome),
+            Event::EffectEnded { id, outcome, .. } => {
+                self.end(*id, outcome);
+                if let Ended::Measured { reading, .. } = outcome
+                    && is_shown(before, &reading.stage)
+                {
+                    assert_eq!(before.degraded, after.degraded, "a shown stage held the session up");
+                }
+            }
             Event::AttemptJudged { node, tree, verdict, energy, .. } => {
                 let generation = before.nodes[node].generation;
                 let last = &self.judgements[node];
@@ -198,7 +211,13 @@ impl Watch {
                 assert_eq!(candidate.branch, *branch);
                 assert!(candidate.new_tests.iter().all(|(taken, _)| taken != stage), "run twice");
             }
-            Effect::Measure { stage, .. } => self.gated(before, &key.node, stage),
+            Effect::Measure { stage, .. } => {
+                self.gated(before, &key.node, stage);
+                if is_shown(before, stage) {
+                    self.shown(before, key.node.as_ref().unwrap(), stage);
+                }
+            }
+            Effect::Calibrate { stage, .. } => assert!(!is_shown(before, stage), "nothing counts on it"),
             _ => {}
         }
     }
@@ -247,7 +266,7 @@ impl Watch {
         let Some(node) = node.as_ref().and_then(|id| before.nodes.get(id)) else { return };
         let Work::Verifying(candidate) = &node.work else { panic!("not verifying") };
         let earlier = candidate.readings.iter().filter(|reading| {
-            let gate = matches!(reading.stage.kind, StageKind::Syntax | StageKind::Build);
+            let gate = reading.stage.kind.facts().gates && !is_shown(before, &reading.stage);
             gate && reading.stage.root == stage.root && reading.stage.plugin == stage.plugin
         });
         let before = |stage| before.baseline_of(stage).iter().map(|one| one.errors).max().unwrap_or(0);
@@ -256,6 +275,20 @@ impl Watch {
             assert!(reading.errors <= before(&reading.stage), "a root that does not compile was tested");
         }
         assert!(candidate.readings.iter().all(|reading| reading.stage != *stage), "measured twice");
+    }
+
+    /// A shown stage looks last, and at nothing on which a required one failed.
+    fn shown(&self, before: &SessionState, node: &NodeId, stage: &StageId) {
+        let Work::Verifying(candidate) = &before.nodes[node].work else { panic!("not verifying") };
+        for required in before.probed.iter().flatten().filter(|root| root.root.dir == stage.root) {
+            for stage in required.with_role(StageRole::Required) {
+                assert!(candidate.readings.iter().any(|reading| reading.stage == stage), "{stage:?} waits");
+            }
+        }
+        let errors = |stage| before.baseline_of(stage).iter().map(|one| one.errors).max().unwrap_or(0);
+        for reading in candidate.readings.iter().filter(|reading| !is_shown(before, &reading.stage)) {
+            assert!(reading.status == Status::Measured && reading.errors <= errors(&reading.stage));
+        }
     }
 
     fn end(&mut self, id: EffectId, outcome: &Ended) {

@@ -5,7 +5,7 @@ use perspt_core::residual::{Class, Component, Residual};
 use perspt_core::stage::{Profile, Root, Step, StepEnd, StepOutput};
 
 use super::stages::interpreter;
-use crate::plugin::{Machine, Pair, ReadContext, Seen};
+use crate::plugin::{FurtherFindings, Machine, Pair, ReadContext};
 use crate::shared::report::{self, in_tree, place};
 use crate::shared::step::{in_tree as named, step};
 
@@ -31,7 +31,7 @@ pub(crate) fn checks(root: &Root, pair: &Pair<'_>, machine: &Machine) -> Vec<Ste
 }
 
 /// What a checker says of names; `None` where it is not there.
-pub(crate) fn read(output: &StepOutput, context: &ReadContext<'_>) -> Option<Seen> {
+pub(crate) fn read(output: &StepOutput, context: &ReadContext<'_>) -> Option<FurtherFindings> {
     let ran = matches!(output.end, StepEnd::Exited(0 | 1));
     let missing = report::text(&output.stderr).contains("No module named");
     if !ran || missing {
@@ -39,7 +39,7 @@ pub(crate) fn read(output: &StepOutput, context: &ReadContext<'_>) -> Option<See
     }
     let printed = report::text(&output.stdout);
     let residuals = printed.lines().filter_map(|line| undefined(line, context)).collect();
-    Some(Seen { residuals, looked: Default::default() })
+    Some(FurtherFindings { residuals, looked: Default::default() })
 }
 
 /// One line of either checker: `path:3:5: undefined name 'x'`, or with a code and another quote in between.

@@ -1,12 +1,12 @@
-//! Looking literal names up in a text.
+//! Looking words up in a text.
 
-/// Whether a text names one of these words. Letters, digits and underscores beside one make it part of another word.
-pub fn names(text: &str, words: &[&str]) -> bool {
+/// Whether a text mentions one of these words. Letters, digits and underscores beside one make it part of another word.
+pub fn mentions(text: &str, words: &[&str]) -> bool {
     let text = text.to_lowercase();
-    words.iter().any(|word| stands_in(&text, &word.to_lowercase()))
+    words.iter().any(|word| has_word(&text, &word.to_lowercase()))
 }
 
-fn stands_in(text: &str, word: &str) -> bool {
+fn has_word(text: &str, word: &str) -> bool {
     let part_of_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
     let joined = |a, b| part_of_word(a) && part_of_word(b);
     let (first, last) = (word.chars().next(), word.chars().next_back());
