@@ -1,11 +1,11 @@
 //! Headless lines: one stage a line, `key=value` fields.
 
 use perspt_agent::ports::{Appended, View};
-use perspt_core::effect::{Effect, Intent};
+use perspt_core::effect::{Effect, EffectKind, EffectNote, Intent};
 use perspt_core::event::{AskNext, Calibration, Certificate, Closed, Decision, Ended, Event, Verdict};
-use perspt_core::ids::{EffectId, Millis, NodeId};
+use perspt_core::ids::{Millis, NodeId};
 use perspt_core::outcome::EndReason;
-use perspt_core::state::{InFlight, SessionState, Work};
+use perspt_core::state::{SessionState, Work};
 
 use super::plan::{PlanShown, mode, plan_lines};
 use super::readings::{already_failing, look};
@@ -18,8 +18,6 @@ use crate::out::{self, plain, value};
 /// The lines.
 #[derive(Default)]
 pub struct Lines {
-    /// The last effect that was begun, for words about its end.
-    begun: Option<(EffectId, InFlight)>,
     plan: PlanShown,
     progress: bool,
 }
@@ -55,16 +53,12 @@ impl View for Lines {
                 let (path, at) = (value(path.as_str()), value(&at.unwrap_or_default()));
                 out::line(&format!("KEPT your_bytes_of={path} in={at}"));
             }
-            Event::EffectStarted { id, key, effect } => {
-                self.begun = Some((*id, InFlight { key: key.clone(), effect: effect.clone() }));
+            Event::EffectStarted { key, effect, .. } => {
                 already_failing(key.node.as_ref(), effect, state);
                 node_line(key.node.as_ref(), effect, state);
                 self.show_progress(effect);
             }
-            Event::EffectEnded { id, outcome, .. } => {
-                let effect = self.begun.take().filter(|(begun, _)| begun == id).map(|(_, begun)| begun);
-                ended(effect.as_ref(), outcome, at, state);
-            }
+            Event::EffectEnded { of, outcome, .. } => ended(of.as_deref(), outcome, at, state),
             Event::NodeProposed { .. } => {}
             Event::PlanAdopted { .. } => plan_lines(state, out::line),
             Event::AttemptJudged { node, stages, energy, threshold, verdict, .. } => {
@@ -159,8 +153,8 @@ fn is_last(due: &Option<Event>) -> bool {
     }
 }
 
-fn ended(begun: Option<&InFlight>, outcome: &Ended, at: Millis, state: &SessionState) {
-    let node = begun.and_then(|begun| begun.key.node.as_ref());
+fn ended(of: Option<&EffectNote>, outcome: &Ended, at: Millis, state: &SessionState) {
+    let node = of.and_then(|of| of.node.as_ref());
     match outcome {
         Ended::Snapshotted { files, repo_mode, notes, .. } => {
             out::line(&format!(
@@ -178,7 +172,7 @@ fn ended(begun: Option<&InFlight>, outcome: &Ended, at: Millis, state: &SessionS
             ));
         }
         Ended::Measured { reading, environment, reused, .. } if node.is_none() => {
-            look(begun.map(|begun| &begun.effect), reading, *reused, state);
+            look(reading, *reused, state);
             if let (Some(missing), true) = (environment, state.degraded.is_none()) {
                 let (root, tool) = (plain(reading.stage.root.shown()), &missing.tool);
                 out::note(&format!("note: `{root}` cannot be measured ({tool}: {})", plain(&missing.why)));
@@ -186,17 +180,17 @@ fn ended(begun: Option<&InFlight>, outcome: &Ended, at: Millis, state: &SessionS
             }
         }
         Ended::Calibrated { verdict, .. } => {
-            let stage = begun.and_then(|begun| match &begun.effect {
-                Effect::Calibrate { stage, .. } => Some(stage.kind.as_str()),
-                _ => None,
-            });
+            let stage = match of.map(|of| of.kind) {
+                Some(EffectKind::Calibrate(stage)) => stage.as_str(),
+                _ => "?",
+            };
             let result = match verdict {
                 Calibration::Sees(plants) => format!("sees planted={}", value(&plants.join("; "))),
                 Calibration::Remembered => "remembered".to_owned(),
                 Calibration::Blind(plant) => format!("blind plant={}", value(plant)),
                 Calibration::Unmeasured(why) => format!("unmeasured why={}", value(why)),
             };
-            out::line(&format!("CALIBRATE stage={} result={result}", stage.unwrap_or("?")));
+            out::line(&format!("CALIBRATE stage={} result={result}", stage));
         }
         Ended::Assembled { context, files, degraded, .. } if node.is_some() => {
             out::line(&format!("CONTEXT hash={} files={} digests=0 seals=0", context.short(), files.len()));
@@ -211,7 +205,7 @@ fn ended(begun: Option<&InFlight>, outcome: &Ended, at: Millis, state: &SessionS
             };
             out::line(&format!("MODEL error={class} next={next} what={}", value(what)));
         }
-        Ended::Measured { reading, .. } if is_old_tests(begun) => {
+        Ended::Measured { reading, .. } if of.is_some_and(|of| of.kind == EffectKind::RunOldTests) => {
             let tests = reading.tests.unwrap_or_default();
             out::line(&format!("OLD-TESTS passed={} failed={}", tests.passed, tests.failed));
         }
@@ -219,7 +213,7 @@ fn ended(begun: Option<&InFlight>, outcome: &Ended, at: Millis, state: &SessionS
             out::line(&format!("NEW-TESTS added={} fail_on_old_code={}", tests.added, tests.failed_before));
         }
         Ended::BundleParsed { widened, skipped, refused, .. } => {
-            let node = node.map(NodeId::as_str).unwrap_or_default();
+            let Some(node) = node else { return };
             if !widened.is_empty() {
                 let paths: Vec<&str> = widened.iter().map(|path| path.as_str()).collect();
                 out::line(&format!("SCOPE node={node} widened={}", value(&paths.join(","))));
@@ -228,9 +222,7 @@ fn ended(begun: Option<&InFlight>, outcome: &Ended, at: Millis, state: &SessionS
                 out::line(&format!("COMMAND skipped={} why=measured-anyway", value(command)));
             }
             refused.iter().for_each(|line| out::line(&format!("COMMAND refused={}", value(line))));
-            if let Some(node) = begun.and_then(|begun| begun.key.node.as_ref()) {
-                wait_lines(node, state);
-            }
+            wait_lines(node, state);
         }
         Ended::LayoutRefused { .. } => {}
         Ended::PlanParsed { proposed: Some(_), settled, .. } => {
@@ -286,10 +278,6 @@ fn ended(begun: Option<&InFlight>, outcome: &Ended, at: Millis, state: &SessionS
         | Ended::Lost
         | Ended::Cancelled => {}
     }
-}
-
-fn is_old_tests(begun: Option<&InFlight>) -> bool {
-    begun.is_some_and(|begun| matches!(begun.effect, Effect::RunOldTests { .. }))
 }
 
 /// What a node waits for, and the words that let it go on.

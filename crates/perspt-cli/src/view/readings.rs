@@ -4,7 +4,7 @@ use perspt_core::effect::{Effect, Intent};
 use perspt_core::energy::ReadingSummary;
 use perspt_core::ids::NodeId;
 use perspt_core::reading::{StageKind, Status};
-use perspt_core::state::SessionState;
+use perspt_core::state::{SessionState, stage_key};
 
 use crate::out::{self, plain, value};
 
@@ -12,8 +12,8 @@ use crate::out::{self, plain, value};
 const FINAL_LINES: usize = 3;
 
 /// The line of a look at the whole tree. Where the tests of a baseline are run once more, that is shown where it differs.
-pub fn look(effect: Option<&Effect>, reading: &ReadingSummary, reused: bool, state: &SessionState) {
-    let again = matches!(effect, Some(Effect::Measure { run, .. }) if *run > 1);
+pub fn look(reading: &ReadingSummary, reused: bool, state: &SessionState) {
+    let again = state.baseline.again.contains(&stage_key(&reading.stage));
     let first = state.baseline_of(&reading.stage).first();
     if again && first.is_some_and(|first| is_same(first, reading)) {
         return;
