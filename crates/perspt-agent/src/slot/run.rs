@@ -36,13 +36,21 @@ pub struct RunConfig<'a> {
     pub outputs: Option<Outputs<'a>>,
 }
 
+/// The folders that a step works with.
+#[derive(Clone, Copy)]
+struct Folders<'a> {
+    /// What it takes for the tree.
+    tree: &'a Path,
+    /// For what it leaves behind: its temp dir, its home, its reports.
+    tmp: &'a Path,
+}
+
 /// A step, and where it is run.
 struct StepRun<'a> {
     /// For the record.
     stage: &'a str,
     step: &'a Step,
-    /// The folder that the step takes for the tree.
-    tree: &'a Path,
+    folders: Folders<'a>,
     binds: Vec<Bind>,
     timeout: Duration,
 }
@@ -57,7 +65,9 @@ impl SlotGuard<'_> {
         cancel: &Cancel,
     ) -> Result<StepOutput, EffectError> {
         let binds = if self.in_place() { self.binds() } else { Vec::new() };
-        let run = StepRun { stage, step, tree: &self.seen_as, binds, timeout };
+        let tmp = self.slot.tmp();
+        let folders = Folders { tree: &self.seen_as, tmp: &tmp };
+        let run = StepRun { stage, step, folders, binds, timeout };
         let output = self.run_step(run, cancel).await;
         self.freed(output)
     }
@@ -71,7 +81,10 @@ impl SlotGuard<'_> {
         timeout: Duration,
         cancel: &Cancel,
     ) -> Result<StepOutput, EffectError> {
-        let run = StepRun { stage: "probe", step, tree: folder, binds: Vec::new(), timeout };
+        // Probes that run at the same time must not find each other's reports.
+        let tmp = folder.join("tmp");
+        let folders = Folders { tree: folder, tmp: &tmp };
+        let run = StepRun { stage: "probe", step, folders, binds: Vec::new(), timeout };
         self.run_step(run, cancel).await
     }
 
@@ -84,9 +97,9 @@ impl SlotGuard<'_> {
     }
 
     async fn run_step(&self, run: StepRun<'_>, cancel: &Cancel) -> Result<StepOutput, EffectError> {
-        let StepRun { stage, step, tree, binds, timeout } = run;
-        let spec = self.spec(step, tree, timeout)?;
-        let bounds = self.bounds(step, tree, binds)?;
+        let StepRun { stage, step, folders, binds, timeout } = run;
+        let spec = self.spec(step, folders, timeout)?;
+        let bounds = self.bounds(step, folders.tree, binds)?;
         let ran = self.config.runner.run(&spec, &bounds, cancel).await.map_err(AgentError::from)?;
         let end = match &ran.end {
             End::Step(end) => end.clone(),
@@ -101,7 +114,7 @@ impl SlotGuard<'_> {
             slot: slot_name(self.slot.dir()),
             output: self.config.outputs.and_then(|outputs| outputs.keep(&ran)),
         });
-        let output = self.output(step, tree, end, ran);
+        let output = self.output(step, folders, end, ran);
         if !output.end.is_success() {
             space::check(self.slot.dir(), &output)?;
         }
@@ -109,8 +122,8 @@ impl SlotGuard<'_> {
     }
 
     /// The command of a step that works in `tree`.
-    fn spec(&self, step: &Step, tree: &Path, timeout: Duration) -> Result<CommandSpec, SlotError> {
-        let tmp = self.slot.tmp();
+    fn spec(&self, step: &Step, folders: Folders<'_>, timeout: Duration) -> Result<CommandSpec, SlotError> {
+        let Folders { tree, tmp } = folders;
         let home = tmp.join("home");
         std::fs::create_dir_all(&home).map_err(|source| SlotError::Io {
             what: "create",
@@ -120,22 +133,22 @@ impl SlotGuard<'_> {
         let mut env = self.config.env.clone();
         env.insert("HOME".to_owned(), home.to_string_lossy().into_owned());
         env.insert("TMPDIR".to_owned(), tmp.to_string_lossy().into_owned());
-        env.extend(step.env.iter().map(|(name, value)| (name.clone(), self.fill(value, tree))));
+        env.extend(step.env.iter().map(|(name, value)| (name.clone(), self.fill(value, folders))));
         Ok(CommandSpec {
-            argv: step.argv.iter().map(|word| self.fill(word, tree)).collect(),
+            argv: step.argv.iter().map(|word| self.fill(word, folders)).collect(),
             cwd: if step.cwd.is_root() { tree.to_owned() } else { tree.join(step.cwd.as_str()) },
             env,
             streams: step.streams,
             timeout,
             output_cap: OUTPUT_CAP,
-            reports: step.reports.iter().map(|name| PathBuf::from(self.fill(name, tree))).collect(),
+            reports: step.reports.iter().map(|name| PathBuf::from(self.fill(name, folders))).collect(),
         })
     }
 
     /// What a step gave, its reports under the names that the plugin knows.
-    fn output(&self, step: &Step, tree: &Path, end: StepEnd, mut ran: Ran) -> StepOutput {
+    fn output(&self, step: &Step, folders: Folders<'_>, end: StepEnd, mut ran: Ran) -> StepOutput {
         let report =
-            |name: &String| Some((name.clone(), ran.reports.remove(Path::new(&self.fill(name, tree)))?));
+            |name: &String| Some((name.clone(), ran.reports.remove(Path::new(&self.fill(name, folders)))?));
         StepOutput {
             step: step.name.clone(),
             end,
@@ -147,12 +160,12 @@ impl SlotGuard<'_> {
     }
 
     /// A text of a plugin with the slot's folders in its holes.
-    fn fill(&self, text: &str, tree: &Path) -> String {
+    fn fill(&self, text: &str, folders: Folders<'_>) -> String {
         let slot = &self.slot;
         let holes = [
-            ("{tree}", tree.to_owned()),
+            ("{tree}", folders.tree.to_owned()),
             ("{build}", slot.build()),
-            ("{tmp}", slot.tmp()),
+            ("{tmp}", folders.tmp.to_owned()),
             ("{assets}", slot.assets()),
         ];
         holes.iter().fold(text.to_owned(), |text, (hole, path)| text.replace(hole, &path.to_string_lossy()))

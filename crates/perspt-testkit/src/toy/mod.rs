@@ -46,10 +46,11 @@ pub enum Flaw {
     Paired,
 }
 
-/// A step that waits for the probe of another tool to be running.
+/// A step that waits for the probe of another tool to be running, and fails where that one's files are among its own.
 fn after_meeting(tool: &str, other: &str, step: Step) -> Step {
     let wait = format!(
-        "touch {{tmp}}/met-{tool}; until [ -e {{tmp}}/met-{other} ]; do sleep 0.01; done; exec \"$0\" \"$@\""
+        "touch {{tmp}}/{tool}; cd {{tmp}}/../..; touch met-{tool}; until [ -e met-{other} ]; do sleep 0.01; done; \
+         cd {{tree}}; [ ! -e {{tmp}}/{other} ] && exec \"$0\" \"$@\""
     );
     let shell = ["sh".to_owned(), "-c".to_owned(), wait];
     Step { argv: shell.into_iter().chain(step.argv).collect(), ..step }
