@@ -12,6 +12,7 @@ mod deny;
 mod heavy;
 mod kept;
 mod place;
+mod play;
 mod process;
 mod requirements;
 mod table;
@@ -30,6 +31,7 @@ cargo xtask <command>
   accept [FILE]                           the acceptance table against the kept test output
   requirements [FILE]                     docs/requirements.md against its ids and the kept test output
   heavy <suite> [--seed N] [--minutes M]  a long run of `crash`, `fold` or `disk`
+  play [SCENE] [--json]                   the real program against a scripted model; leaves the project
   bench [--clone]                         times and ratios; decides nothing";
 
 fn main() -> ExitCode {
@@ -51,6 +53,7 @@ fn run(words: &[&str]) -> Result<(), Failed> {
         ["accept", rest @ ..] => accept::by_hand(rest),
         ["requirements", rest @ ..] => requirements::by_hand(rest),
         ["heavy", rest @ ..] => heavy::by_hand(rest),
+        ["play", rest @ ..] => play::by_hand(rest),
         ["bench", rest @ ..] => bench::run(rest),
         [] | ["help" | "--help" | "-h", ..] => {
             println!("{USAGE}");

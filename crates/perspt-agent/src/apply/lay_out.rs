@@ -24,6 +24,9 @@ pub(crate) struct Layout<'a> {
     pub commands: &'a [String],
 }
 
+/// The overtaken files that an event has room for.
+const OVERTAKEN: usize = 40;
+
 impl Actor {
     pub(crate) async fn lay_out(
         &self,
@@ -35,7 +38,10 @@ impl Actor {
         let changes: Vec<Change> = self.load_blob("a branch's changes", changes)?;
         let changes = match self.rebased(changes, &base_tree)? {
             Ok(changes) => changes,
-            Err(files) => return Ok(Ended::Overtaken { files }),
+            Err(files) => {
+                let files = files.into_iter().take(OVERTAKEN).collect();
+                return Ok(Ended::Overtaken { files });
+            }
         };
         let mut tree = base_tree.with(&changes);
         let mut slot = self.take_slot().await?;

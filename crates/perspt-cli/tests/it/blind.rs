@@ -102,7 +102,7 @@ fn suite_runs(world: &World) -> usize {
     let outcomes = outcomes.filter(|outcome| outcome["ended"] != "new_tests_ran");
     let steps = outcomes.flat_map(|outcome| outcome["runs"].as_array().cloned().unwrap_or_default());
     steps
-        .filter(|run| run["step"].as_str().unwrap().ends_with("/run"))
+        .filter(|run| run["step"] == "test/run")
         .filter(|run| !run["command"].as_str().unwrap().contains("/test_planted"))
         .count()
 }

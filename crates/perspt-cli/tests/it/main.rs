@@ -14,6 +14,7 @@ mod lines;
 mod odd;
 mod provider;
 mod road;
+mod scenes;
 mod secrets;
 mod support;
 mod swapped;

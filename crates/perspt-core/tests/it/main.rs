@@ -7,6 +7,7 @@ mod commute;
 mod consent;
 mod consents;
 mod dice;
+mod docs;
 mod energy;
 mod golden;
 mod judge;

@@ -1,7 +1,7 @@
 //! An event of each kind with as much in it as the agent's own limits let in stays under what the log takes.
 
 use perspt_core::consent::{ConsentKind, Declared, Extent, Grant, GrantedBy, Need, TestDeclaration};
-use perspt_core::effect::{Branch, Effect, EffectKey, Expects, Intent, Question};
+use perspt_core::effect::{Branch, Effect, EffectKey, EffectNote, Expects, Intent, Question};
 use perspt_core::energy::{Energy, NewTests, ReadingSummary, Scores, TestCounts};
 use perspt_core::event::*;
 use perspt_core::grade::Grade;
@@ -383,6 +383,12 @@ fn ends() -> Vec<Ended> {
             needs: (0..5).map(told_need).collect(),
         },
         Ended::LayoutRefused { violations: rejections, runs: runs() },
+        Ended::Overtaken { files: (0..40).map(|n| path(&format!("{}/{n}", "d".repeat(200)))).collect() },
+        Ended::NewTestsRan {
+            tests: NewTests { added: u32::MAX, failed_before: u32::MAX },
+            reading: blob("r"),
+            runs: runs(),
+        },
         Ended::Judged { judgement: Box::new(wide_judgement()) },
         Ended::Decided {
             from: Some("x".repeat(200)),
@@ -398,7 +404,7 @@ fn ends() -> Vec<Ended> {
     ]
 }
 
-fn events() -> Vec<Event> {
+pub fn events() -> Vec<Event> {
     let mut start = SessionStarted { task: "t".repeat(TASK_BYTES), ..started(Settings::default()) };
     start.session = SessionId("s".repeat(64));
     start.workspace = "w".repeat(1000);
@@ -445,7 +451,11 @@ fn events() -> Vec<Event> {
     let starts =
         effects().into_iter().map(|effect| Event::EffectStarted { id: id(), key: key.clone(), effect });
     events.extend(starts);
-    events.extend(ends().into_iter().map(|outcome| Event::EffectEnded { id: id(), of: None, outcome }));
+    events.extend(ends().into_iter().map(|outcome| Event::EffectEnded {
+        id: id(),
+        of: Some(Box::new(EffectNote::of(&key, &effects()[4]))),
+        outcome,
+    }));
     events
 }
 
