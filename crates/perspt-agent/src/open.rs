@@ -7,12 +7,13 @@ use perspt_core::event::{Ended, Event, SCHEMA, SessionResumed, SessionStarted};
 use perspt_core::ids::{Millis, SessionId};
 use perspt_core::outcome::NodeEnd;
 use perspt_core::state::SessionState;
+use perspt_core::view::History;
 use perspt_store::publish::{self, Kept, Publication, Published};
 use perspt_store::{Home, LogWriter, Opened, StoreError, TailCut, WorkspaceLease};
 
 use crate::AgentError;
 use crate::commit::bytes_kept;
-use crate::ports::{Unseen, View};
+use crate::ports::{Appended, Unseen, View};
 use crate::session::lost;
 
 /// A session that can be run: its log, its state, and the right to work in its workspace.
@@ -21,6 +22,8 @@ pub struct Open {
     pub writer: LogWriter,
     /// The fold of everything in it.
     pub state: SessionState,
+    /// What the state does not keep.
+    pub history: History,
     /// The workspace.
     pub workspace: PathBuf,
     /// The right to work there.
@@ -40,7 +43,8 @@ pub fn begin(
     let lease = patiently(|| Ok(WorkspaceLease::try_acquire(home, &workspace, &started.session)?))?;
     finish_of_another(home, &lease, at)?;
     let writer = LogWriter::create(home, &started.session)?;
-    let mut log = Log { writer, state: SessionState::default(), cut: None, at, view };
+    let mut log =
+        Log { writer, state: SessionState::default(), history: History::default(), cut: None, at, view };
     log.append(&Event::SessionStarted(Box::new(started)))?;
     Ok(log.opened(workspace, lease))
 }
@@ -91,6 +95,7 @@ pub fn abort_dead(home: &Home, id: &SessionId, at: Millis, by: &str) -> Result<S
 struct Log<'v> {
     writer: LogWriter,
     state: SessionState,
+    history: History,
     cut: Option<TailCut>,
     at: Millis,
     view: &'v mut dyn View,
@@ -98,19 +103,21 @@ struct Log<'v> {
 
 impl<'v> Log<'v> {
     fn open(home: &Home, id: &SessionId, at: Millis, view: &'v mut dyn View) -> Result<Log<'v>, AgentError> {
-        let (opened, state, released) = patiently(|| read_for_writing(home, id))?;
+        let (opened, state, history, released) = patiently(|| read_for_writing(home, id))?;
         if released {
             // Whoever recorded that may have been killed before it was done.
             home.texts(id)?.release()?;
         }
-        Ok(Log { writer: opened.writer, state, cut: opened.cut, at, view })
+        Ok(Log { writer: opened.writer, state, history, cut: opened.cut, at, view })
     }
 
     fn append(&mut self, event: &Event) -> Result<(), AgentError> {
         let at = self.at.max(self.state.last_at);
         let stamp = self.writer.append(at, SCHEMA, event)?;
         self.state.apply(at, event);
-        self.view.saw(&stamp, at, event, &self.state);
+        self.history.apply(event);
+        let (stamp, state, history) = (&stamp, &self.state, &self.history);
+        self.view.saw(Appended { stamp, at, event, state, history });
         Ok(())
     }
 
@@ -150,13 +157,23 @@ impl<'v> Log<'v> {
     }
 
     fn opened(self, workspace: PathBuf, lease: WorkspaceLease) -> Open {
-        Open { writer: self.writer, state: self.state, workspace, lease, cut: self.cut }
+        Open {
+            writer: self.writer,
+            state: self.state,
+            history: self.history,
+            workspace,
+            lease,
+            cut: self.cut,
+        }
     }
 }
 
 /// Opens a log to go on with it: the fold of what is in it, and whether its texts were let go last.
-fn read_for_writing(home: &Home, id: &SessionId) -> Result<(Opened, SessionState, bool), AgentError> {
-    let mut state = SessionState::default();
+fn read_for_writing(
+    home: &Home,
+    id: &SessionId,
+) -> Result<(Opened, SessionState, History, bool), AgentError> {
+    let (mut state, mut history) = (SessionState::default(), History::default());
     let mut failed = None;
     let mut released = false;
     let opened = LogWriter::open(home, id, &mut |record| {
@@ -166,12 +183,13 @@ fn read_for_writing(home: &Home, id: &SessionId) -> Result<(Opened, SessionState
         match record.decode() {
             Ok(event) => {
                 state.apply(record.at, &event);
+                history.apply(&event);
                 released = state.releases_texts(&event) || (released && event.text().is_none());
             }
             Err(unknown) => failed = Some(AgentError::TooNew { seq: record.seq, unknown }),
         }
     })?;
-    failed.map_or(Ok((opened, state, released)), Err)
+    failed.map_or(Ok((opened, state, history, released)), Err)
 }
 
 /// Takes a lock. Where it is held for a process that is gone, its last children are about to let go of it.

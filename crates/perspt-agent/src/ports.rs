@@ -12,6 +12,7 @@ use perspt_core::ids::{EffectId, Millis};
 use perspt_core::inbox::Message;
 use perspt_core::question::Asked;
 use perspt_core::state::{SessionState, Wanted};
+use perspt_core::view::History;
 use perspt_sandbox::Cancel;
 use perspt_store::{LogWriter, Stamp};
 
@@ -123,10 +124,25 @@ pub trait Interrupts: Send {
     fn recorded(&mut self, interrupt: &Interrupt) -> Result<(), AgentError>;
 }
 
-/// Who sees what happens: every record, with the state after it.
+/// A record that was appended, with the state and the history after it.
+#[derive(Clone, Copy)]
+pub struct Appended<'a> {
+    /// Its place and link in the log.
+    pub stamp: &'a Stamp,
+    /// When it was appended.
+    pub at: Millis,
+    /// The event.
+    pub event: &'a Event,
+    /// The state after it.
+    pub state: &'a SessionState,
+    /// What the state does not keep, after it.
+    pub history: &'a History,
+}
+
+/// Who sees what happens: every record, once it is on disk.
 pub trait View {
     /// One record was appended.
-    fn saw(&mut self, stamp: &Stamp, at: Millis, event: &Event, state: &SessionState);
+    fn saw(&mut self, appended: Appended<'_>);
 }
 
 /// Nobody looks.
@@ -134,7 +150,7 @@ pub trait View {
 pub struct Unseen;
 
 impl View for Unseen {
-    fn saw(&mut self, _: &Stamp, _: Millis, _: &Event, _: &SessionState) {}
+    fn saw(&mut self, _: Appended<'_>) {}
 }
 
 /// Who answers questions.

@@ -9,12 +9,13 @@ use perspt_core::event::{Ended, Event};
 use perspt_core::ids::EffectId;
 use perspt_core::inbox::Message;
 use perspt_core::state::{SessionState, Stop};
+use perspt_core::view::History;
 use perspt_sandbox::Cancel;
 use perspt_store::StoreError;
 use tokio::task::JoinSet;
 
 use crate::AgentError;
-use crate::ports::{Act, Acted, Clock, Interrupt, Interrupts, Journal, View};
+use crate::ports::{Act, Acted, Appended, Clock, Interrupt, Interrupts, Journal, View};
 use crate::trouble::trouble;
 
 /// What the loop works with.
@@ -23,6 +24,8 @@ pub struct Session<'a> {
     pub journal: &'a mut dyn Journal,
     /// The fold of everything in the log.
     pub state: SessionState,
+    /// What the state does not keep, from the same log.
+    pub history: History,
     /// Who carries effects out.
     pub act: Arc<dyn Act>,
     /// The clock.
@@ -106,7 +109,9 @@ impl Session<'_> {
         let at = self.clock.now().max(self.state.last_at);
         let stamp = self.journal.append(at, event)?;
         self.state.apply(at, event);
-        self.view.saw(&stamp, at, event, &self.state);
+        self.history.apply(event);
+        let (stamp, state, history) = (&stamp, &self.state, &self.history);
+        self.view.saw(Appended { stamp, at, event, state, history });
         self.act.recorded(event, &self.state)?.iter().try_for_each(|fact| self.record(fact))
     }
 

@@ -248,7 +248,7 @@ pub fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
 
 /// Runs an opened session to its end, on a runtime of its own.
 pub fn drive(home: &Home, config: &Config, open: Open, view: &mut dyn View) -> Result<SessionState, Failure> {
-    let Open { mut writer, state, workspace, lease, .. } = open;
+    let Open { mut writer, state, history, workspace, lease, .. } = open;
     let session = writer.session().clone();
     let runtime = runtime()?;
     let machine = machine(&workspace);
@@ -275,6 +275,7 @@ pub fn drive(home: &Home, config: &Config, open: Open, view: &mut dyn View) -> R
         let loop_of = Session {
             journal: &mut writer,
             state,
+            history,
             act: Arc::new(Actor::new(parts)),
             clock: &SystemClock,
             interrupts: &mut interrupts,

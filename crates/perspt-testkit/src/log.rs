@@ -2,7 +2,7 @@
 // A test library: what cannot be set up is a failed test.
 #![allow(clippy::expect_used)]
 
-use perspt_core::event::{Approval, Event, SCHEMA, SessionStarted, Settings};
+use perspt_core::event::{Event, SCHEMA, SessionStarted};
 use perspt_core::ids::{Millis, SessionId};
 use perspt_core::state::SessionState;
 use perspt_store::{Home, LogWriter, Stamp};
@@ -16,18 +16,9 @@ pub struct LogBuilder {
 
 /// The first event of a session, with everything that does not matter filled in.
 pub fn started(id: &SessionId, workspace: &str, task: &str) -> SessionStarted {
-    SessionStarted {
-        session: id.clone(),
-        workspace: workspace.to_owned(),
-        task: task.to_owned(),
-        model: "scripted".to_owned(),
-        base_url: None,
-        approval: Approval::Policy,
-        allow: Vec::new(),
-        lang: None,
-        settings: Settings::default(),
-        program: "perspt test".to_owned(),
-    }
+    let started =
+        SessionStarted::new(id.clone(), workspace.to_owned(), task.to_owned(), "scripted".to_owned());
+    SessionStarted { program: "perspt test".to_owned(), ..started }
 }
 
 impl LogBuilder {

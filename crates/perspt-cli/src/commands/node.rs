@@ -69,7 +69,10 @@ fn attempt_lines(attempt: &AttemptView) -> Vec<String> {
 fn commit_lines(commit: &CommitView) -> Vec<String> {
     let consents = match commit.consents.len() {
         0 => String::new(),
-        _ => format!(" consents={}", out::value(&commit.consents.join(","))),
+        _ => {
+            let all = commit.consents.iter().map(|need| format!("{}:{}", need.kind, need.subject));
+            format!(" consents={}", out::value(&all.collect::<Vec<_>>().join(",")))
+        }
     };
     let head = format!(
         "commit     {} merkle={} retries={} evidence={}{consents} model={}",

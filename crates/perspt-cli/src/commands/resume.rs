@@ -14,7 +14,7 @@ use super::{Shown, agent, exit_code};
 use crate::args::ResumeArgs;
 use crate::config::Config;
 use crate::fail::Failure;
-use crate::pick::{Which, check_workspace, pick, state_of};
+use crate::pick::{Which, check_workspace, pick, state_of, view_of};
 use crate::view::record_line;
 use crate::{out, wire};
 
@@ -34,7 +34,8 @@ pub fn run(args: &ResumeArgs) -> Result<u8, Failure> {
         if args.run.json {
             print_ending(&home, &id)?;
         } else {
-            let fields = crate::view::summary_fields(&before);
+            let view = view_of(&home, &id)?;
+            let fields = crate::view::summary_fields(&view.summary, view.status);
             out::line(&format!("SUMMARY session={id} {fields} already_ended=true"));
             if end.outcome.exit_code() != 0 {
                 out::note("this session is over; begin another one with `perspt agent`");

@@ -1,10 +1,9 @@
 //! Events as JSON lines: each record as the log has it.
 
-use perspt_agent::ports::View;
+use perspt_agent::ports::{Appended, View};
 use perspt_core::event::{Event, SCHEMA};
 use perspt_core::ids::Millis;
-use perspt_core::state::SessionState;
-use perspt_store::{Record, Stamp};
+use perspt_store::Record;
 use serde::Serialize;
 
 use super::plan::{PlanShown, plan_lines};
@@ -26,7 +25,7 @@ struct Line<'a> {
 }
 
 impl View for Json {
-    fn saw(&mut self, stamp: &Stamp, at: Millis, event: &Event, state: &SessionState) {
+    fn saw(&mut self, Appended { stamp, at, event, state, .. }: Appended<'_>) {
         // Stdout has records and nothing else; a plan whose records are of an earlier run is told beside it.
         if self.plan.is_owed(event) {
             plan_lines(state, out::note);

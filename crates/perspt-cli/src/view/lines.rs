@@ -1,12 +1,11 @@
 //! Headless lines: one stage a line, `key=value` fields.
 
-use perspt_agent::ports::View;
+use perspt_agent::ports::{Appended, View};
 use perspt_core::effect::{Effect, Intent};
 use perspt_core::event::{AskNext, Calibration, Certificate, Closed, Decision, Ended, Event, Verdict};
 use perspt_core::ids::{EffectId, Millis, NodeId};
 use perspt_core::outcome::EndReason;
 use perspt_core::state::{InFlight, SessionState, Work};
-use perspt_store::Stamp;
 
 use super::plan::{PlanShown, mode, plan_lines};
 use super::readings::{already_failing, look};
@@ -26,7 +25,7 @@ pub struct Lines {
 }
 
 impl View for Lines {
-    fn saw(&mut self, _: &Stamp, at: Millis, event: &Event, state: &SessionState) {
+    fn saw(&mut self, Appended { at, event, state, history, .. }: Appended<'_>) {
         self.clear();
         if self.plan.is_owed(event) {
             plan_lines(state, out::line);
@@ -86,7 +85,7 @@ impl View for Lines {
             },
             Event::PauseAsked => out::note("pausing: what runs is finished first; Ctrl-C again aborts"),
             Event::AbortAsked { by } => out::line(&format!("ABORT by={}", value(by))),
-            Event::SessionEnded { .. } => summary(state),
+            Event::SessionEnded { .. } => summary(state, history),
         }
     }
 }

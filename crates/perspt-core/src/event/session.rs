@@ -107,6 +107,24 @@ pub struct SessionStarted {
     pub program: String,
 }
 
+impl SessionStarted {
+    /// A session with this task; everything else is as it is where nobody says otherwise.
+    pub fn new(session: SessionId, workspace: String, task: String, model: String) -> SessionStarted {
+        SessionStarted {
+            session,
+            workspace,
+            task,
+            model,
+            base_url: None,
+            approval: Approval::Policy,
+            allow: Vec::new(),
+            lang: None,
+            settings: Settings::default(),
+            program: String::new(),
+        }
+    }
+}
+
 /// What a resume changes.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct SessionResumed {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::consent::Need;
 use crate::effect::Intent;
 use crate::energy::{Energy, NewTests};
 use crate::event::{
@@ -71,8 +72,8 @@ pub struct CommitView {
     pub below: Vec<String>,
     /// How its new tests end over the code as it was.
     pub new_tests: Option<NewTests>,
-    /// What the user permitted of it: kind and subject.
-    pub consents: Vec<String>,
+    /// What the user permitted of it.
+    pub consents: Vec<Need>,
     /// The model.
     pub model: String,
 }
@@ -89,11 +90,7 @@ impl CommitView {
             grade: commit.grade,
             below: commit.below.clone(),
             new_tests: commit.new_tests,
-            consents: commit
-                .consents
-                .iter()
-                .map(|one| format!("{}:{}", one.need.kind, one.need.subject))
-                .collect(),
+            consents: commit.consents.iter().map(|one| one.need.clone()).collect(),
             model: commit.model.clone(),
         }
     }

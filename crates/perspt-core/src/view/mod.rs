@@ -174,7 +174,7 @@ impl SessionView {
             kept: state.kept.clone(),
             records: history.records(),
             unknown_records: history.unknown_records(),
-            summary: Summary::of(state),
+            summary: Summary::of(state, history),
         }
     }
 }

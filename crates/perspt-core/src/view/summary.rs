@@ -1,7 +1,11 @@
 //! The whole of a session in a few numbers, and what to do next.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
+use super::History;
+use crate::consent::ConsentKind;
 use crate::grade::Grade;
 use crate::ids::NodeId;
 use crate::outcome::NodeEnd;
@@ -24,6 +28,8 @@ pub struct Summary {
     pub changed_by_user: Vec<NodeId>,
     /// Existing tests that were changed or removed.
     pub tests_changed: u32,
+    /// What the user permitted of what was committed, by kind with how many.
+    pub consents: BTreeMap<ConsentKind, usize>,
     /// Tests that are red after the last commit, by the last reading.
     pub red: u32,
     /// The command to go on with.
@@ -32,7 +38,11 @@ pub struct Summary {
 
 impl Summary {
     /// The summary of a session.
-    pub fn of(state: &SessionState) -> Summary {
+    pub fn of(state: &SessionState, history: &History) -> Summary {
+        let mut consents = BTreeMap::new();
+        for kind in history.commits().iter().flat_map(|commit| &commit.consents).map(|need| need.kind) {
+            *consents.entry(kind).or_default() += 1;
+        }
         let nodes = || state.order.iter().filter_map(|id| state.nodes.get(id));
         let is_committed = |node: &&Node| node.end == Some(NodeEnd::Committed);
         let completed = nodes().filter(is_committed).count();
@@ -53,6 +63,7 @@ impl Summary {
                 .map(|node| node.spec.id.clone())
                 .collect(),
             tests_changed: judged().map(|judgement| judgement.tests_changed).sum(),
+            consents,
             red: if completed == 0 { 0 } else { red.filter_map(|one| one.tests).map(|one| one.failed).sum() },
             next: next(state, completed),
         }

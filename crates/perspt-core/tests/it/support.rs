@@ -5,8 +5,8 @@ use perspt_core::consent::{ConsentKind, Declared, Grant, Need, TestChange, TestD
 use perspt_core::effect::{Branch, TreeRef};
 use perspt_core::energy::{Energy, ReadingSummary, Scores, TestCounts};
 use perspt_core::event::{
-    Approval, Capture, Commit, JudgementNote, MissingTool, Provenance, RootRef, RootStages, RunNote,
-    SessionStarted, Settings, StageTool, Trouble, merkle,
+    Capture, Commit, JudgementNote, MissingTool, Provenance, RootRef, RootStages, RunNote, SessionStarted,
+    Settings, StageTool, Trouble, merkle,
 };
 use perspt_core::grade::Grade;
 use perspt_core::hash::Sha;
@@ -101,18 +101,9 @@ pub fn stages_of(root: &RootRef) -> RootStages {
 }
 
 pub fn started(settings: Settings) -> SessionStarted {
-    SessionStarted {
-        session: SessionId::from("s-1"),
-        workspace: "/w".to_owned(),
-        task: "do it".to_owned(),
-        model: "m".to_owned(),
-        base_url: None,
-        approval: Approval::Policy,
-        allow: vec![],
-        lang: None,
-        settings,
-        program: "perspt test".to_owned(),
-    }
+    let [workspace, task, model, program] = ["/w", "do it", "m", "perspt test"].map(str::to_owned);
+    let started = SessionStarted::new(SessionId::from("s-1"), workspace, task, model);
+    SessionStarted { settings, program, ..started }
 }
 
 pub fn plenty() -> Limits {

@@ -23,6 +23,7 @@ use perspt_core::event::{Decision, Event, SessionResumed, SessionStarted, Troubl
 use perspt_core::ids::{Millis, SessionId};
 use perspt_core::question::Asked;
 use perspt_core::state::SessionState;
+use perspt_core::view::History;
 use perspt_lang::plugin::{Machine, Plugin};
 use perspt_model::{Model, OpenAi, OpenAiConfig};
 use perspt_sandbox::Runner;
@@ -130,7 +131,7 @@ impl Rig {
     }
 
     fn drive(&self, open: Open) -> Result<SessionState, AgentError> {
-        let Open { writer, state, workspace, lease, .. } = open;
+        let Open { writer, state, history, workspace, lease, .. } = open;
         let parts = Parts {
             home: self.home.clone(),
             blobs: self.home.blobs(writer.session())?,
@@ -148,7 +149,7 @@ impl Rig {
         };
         // One thread, so that what happens between two points is always the same.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        let result = runtime.block_on(self.looped(writer, state, parts));
+        let result = runtime.block_on(self.looped(writer, (state, history), parts));
         runtime.shutdown_background();
         result
     }
@@ -156,7 +157,7 @@ impl Rig {
     async fn looped(
         &self,
         mut writer: LogWriter,
-        state: SessionState,
+        (state, history): (SessionState, History),
         parts: Parts,
     ) -> Result<SessionState, AgentError> {
         let mut journal = points::WatchedJournal { inner: &mut writer, watch: self.watch.clone() };
@@ -164,6 +165,7 @@ impl Rig {
         run(Session {
             journal: &mut journal,
             state,
+            history,
             act: Arc::new(points::WatchedAct {
                 inner,
                 watch: self.watch.clone(),
