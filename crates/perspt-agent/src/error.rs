@@ -24,7 +24,7 @@ pub enum AgentError {
     #[error(transparent)]
     Walk(#[from] WalkError),
     /// Commands had no room to write.
-    #[error("{} has {left} bytes left: what was measured there says nothing of the code", .folder.display())]
+    #[error("{} has {left} bytes left: results measured there say nothing about the code", .folder.display())]
     NoSpace {
         /// The slot.
         folder: std::path::PathBuf,

@@ -288,12 +288,12 @@ fn home() -> Result<(PathBuf, Source), Failure> {
         let path = PathBuf::from(path);
         // Every folder one stands in would have sessions of its own.
         if !path.is_absolute() {
-            let why = format!("PERSPT_HOME is `{}`, which is not a path from the root", path.display());
+            let why = format!("PERSPT_HOME is `{}`, which is not a full path", path.display());
             return Err(nowhere(why, "set PERSPT_HOME to a folder's full path, beginning with `/`"));
         }
         return Ok((path, Source::Environment("PERSPT_HOME".to_owned())));
     }
-    let todo = "set HOME, or PERSPT_HOME to a folder of yours, as full paths";
+    let todo = "set HOME or PERSPT_HOME to the full path of a folder that you can write to";
     // Without HOME the system's list of users would be asked, which may name another folder than the one this
     // process was given to work in.
     if std::env::var_os("HOME").is_none_or(|home| !Path::new(&home).is_absolute()) {
@@ -314,7 +314,7 @@ fn check_folder(home: &Path, source: &Source) -> Result<(), Failure> {
     };
     Err(Failure::usage(
         what,
-        format!("{} (from {source}): {} is no folder", home.display(), path.display()),
+        format!("{} (from {source}): {} is not a folder", home.display(), path.display()),
         "set PERSPT_HOME to a folder, or move the file away",
     ))
 }
@@ -324,7 +324,7 @@ fn read_file(path: &Path, values: &mut BTreeMap<&'static str, Value>) -> Result<
         Failure::usage(
             "the configuration file cannot be used",
             format!("{}: {why}", path.display()),
-            "mend or remove it",
+            "fix or remove it",
         )
     };
     let text = match std::fs::read_to_string(path) {

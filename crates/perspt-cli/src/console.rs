@@ -90,9 +90,9 @@ fn show_policy(state: &SessionState) {
         .flat_map(|root| root.stages.iter().map(|stage| stage.tool.clone()))
         .collect();
     let tools = if tools.is_empty() {
-        "no tools: there is no language here that perspt knows".to_owned()
+        "no tools: perspt knows none of the languages here".to_owned()
     } else {
-        format!("{} (and what they start), confined", tools.join(", "))
+        format!("{} (and what they start), in a sandbox", tools.join(", "))
     };
     out::note("");
     out::note("Policy of this session:");
@@ -150,7 +150,7 @@ impl Console for Person {
                 Asked::Consents { node, needs, inventory } => {
                     show_needs(needs, inventory);
                     let node = node.as_ref().map_or_else(String::new, |node| format!(" of {node}"));
-                    let question = format!("Allow this{node}? [y/N, or say what is to be done instead] ");
+                    let question = format!("Allow this{node}? [y/N, or say what to do instead] ");
                     match self.typed(&question, state).await {
                         Some(line) if is_yes(&line) => Decision::Yes,
                         Some(line) if !is_no(&line) => Decision::Correct(line.trim().to_owned()),

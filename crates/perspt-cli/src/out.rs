@@ -47,7 +47,7 @@ fn write_whole(text: &str) -> std::io::Result<()> {
 pub fn not_written(error: &std::io::Error) {
     static SAID: Once = Once::new();
     if error.kind() != ErrorKind::BrokenPipe {
-        SAID.call_once(|| note(&format!("note: what is printed is lost: stdout cannot be written: {error}")));
+        SAID.call_once(|| note(&format!("note: output is lost: stdout cannot be written: {error}")));
     }
 }
 

@@ -127,7 +127,7 @@ fn begun(home: &Home, id: &SessionId) -> Begun {
     match first {
         Ok(Some(record)) => match record.decode() {
             Ok(Event::SessionStarted(started)) => Begun::In(started.workspace),
-            Ok(_) => Begun::Unreadable(damaged(id, "its first record is not a beginning")),
+            Ok(_) => Begun::Unreadable(damaged(id, "its first record does not start a session")),
             Err(unknown) => {
                 let error = AgentError::TooNew { seq: record.seq, unknown };
                 Begun::Unreadable(unreadable(id, error))
@@ -159,7 +159,7 @@ fn damaged(id: &SessionId, why: &str) -> Failure {
     Failure::internal(
         "the session's log is damaged",
         format!("session {id}: {why}"),
-        "run `perspt ledger --verify` to see which are whole; this one cannot be gone on with: begin a new session, and remove its folder below `sessions` in the data directory if you do not need it (`perspt config --show` says where); `perspt status --all` lists the others",
+        "start a new session: this one cannot be continued; `perspt ledger --verify` says which sessions are damaged, and `perspt status --all` lists the others; if you do not need this one, remove its folder below `sessions` in the data directory (`perspt config --show` says where)",
     )
 }
 
@@ -201,7 +201,7 @@ pub fn check_workspace(meta: &SessionStarted) -> Result<(), Failure> {
     }
     Err(Failure::usage(
         "the session's workspace is gone",
-        format!("{} is not there, or is no folder", meta.workspace),
-        "put it back where it was, or start anew with `perspt agent` where it is now",
+        format!("{} is missing, or is not a folder", meta.workspace),
+        "put it back where it was, or start again with `perspt agent` where it is now",
     ))
 }

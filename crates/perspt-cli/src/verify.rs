@@ -44,7 +44,7 @@ pub fn verify_session(home: &Home, id: &SessionId) -> Result<String, String> {
     }
     let traces = home.traces(id).map_err(|error| error.to_string())?;
     if verified.records == 0 && traces == Traces::Blobs {
-        return Err("its log is missing or empty, and blobs of it are there".to_owned());
+        return Err("its log is missing or empty, but its blobs are there".to_owned());
     }
     let blobs = home.blobs(id).map_err(|error| error.to_string())?;
     for blob in &cited {

@@ -41,7 +41,7 @@ pub fn open_home(config: &Config) -> Result<Home, Failure> {
 pub fn folder(given: Option<&Path>) -> Result<PathBuf, Failure> {
     let shown = given.unwrap_or(Path::new("."));
     let unusable = |why: String| {
-        let todo = given.map_or("go to a folder that is there", |_| "name an existing folder with `-w`");
+        let todo = given.map_or("go to an existing folder", |_| "name an existing folder with `-w`");
         Failure::usage("the workspace cannot be used", why, todo)
     };
     let resolved = shown.canonicalize().map_err(|error| unusable(format!("{}: {error}", shown.display())))?;
@@ -86,7 +86,7 @@ pub fn check_writable(folder: &Path) -> Result<(), Failure> {
         error => error.to_string(),
     };
     Err(Failure::usage(
-        "the workspace cannot be written",
+        "the workspace is not writable",
         format!("{}: {why}", folder.display()),
         "make it writable, or work in a copy of it",
     ))

@@ -24,7 +24,7 @@ pub enum Refusal {
     #[error("`{0}…` is too long for a file: {PART_MAX} bytes in a part and {PATH_MAX} in all are the most")]
     TooLong(String),
     /// It holds characters that nobody can see.
-    #[error("`{0}` holds characters that are not shown where they stand")]
+    #[error("`{0}` holds characters that are invisible or move the text around them")]
     Unseen(String),
     /// It lies in version control's own folder.
     #[error("`{0}` belongs to version control and is never written")]

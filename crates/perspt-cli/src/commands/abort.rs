@@ -60,7 +60,7 @@ fn end_dead(home: &Home, id: &SessionId, before: &SessionState, by: &str) -> Res
                 many => format!("{many} files were"),
             };
             out::line(&format!(
-                "node {} had begun to be written when perspt was killed; its {files} finished",
+                "node {} was being written when perspt was killed; its {files} finished now",
                 commit.node
             ));
         }
@@ -81,14 +81,14 @@ fn wait(home: &Home, id: &SessionId, by: &str) -> Result<SessionState, Failure> 
         };
         pid = holder.pid;
         if look == QUIET_LOOKS {
-            out::note(&format!("process {pid} was told and has not ended the session yet; waiting for it"));
+            out::note(&format!("process {pid} was asked and has not ended the session yet; waiting for it"));
         }
         std::thread::sleep(LOOK);
     }
     Err(Failure::internal(
         "the session did not end",
         format!("process {pid} holds the session and does not answer; it may be stopped"),
-        "let it go on (`fg`, or `kill -CONT`) or end it, then run `perspt abort` again",
+        "let it continue (`fg`, or `kill -CONT`) or end it, then run `perspt abort` again",
     ))
 }
 
@@ -107,6 +107,6 @@ fn say(id: &SessionId, state: &SessionState, what: &str) {
     };
     out::line(&format!("session {id} {what} ({}); {list}", session_word(state, Owner::Gone)));
     for (path, place) in &state.kept {
-        out::line(&format!("your bytes of {path} are in {}", kept_place(id, place)));
+        out::line(&format!("your version of {path} is in {}", kept_place(id, place)));
     }
 }

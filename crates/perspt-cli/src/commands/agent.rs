@@ -30,13 +30,13 @@ pub fn run(args: &AgentArgs) -> Result<u8, Failure> {
         return Err(Failure::usage(
             "there is no task",
             "the task is empty",
-            "say what is to be done, in quotes",
+            "say what to do, in quotes",
         ));
     }
     if task.len() > 8000 {
         return Err(Failure::usage(
             "the task is too long",
-            format!("{} bytes; 8000 is the most", task.len()),
+            format!("it has {} bytes, and 8000 is the limit", task.len()),
             "put the details into a file of the project and name it",
         ));
     }
@@ -92,7 +92,7 @@ pub fn approval(run: &RunArgs) -> Result<Approval, Failure> {
         return Err(Failure::refused(
             "nobody can approve the plan",
             "there is no terminal to ask at and `--yes` was not given",
-            "run it in a terminal, with `-y` to approve by policy, or with `--wait-for-approval` and answer by \
+            "run it in a terminal, or with `-y` to approve by policy, or with `--wait-for-approval` and answer with \
              `perspt approve`",
         ));
     }
@@ -127,7 +127,7 @@ pub fn start(
     let open = begin(home, SystemClock.now(), started, shown.view())?;
     if let Some(left) = left {
         out::note(&format!(
-            "note: session {} was killed while it wrote files here; they were finished first, or taken back \
+            "note: session {} was killed while it wrote files here; those writes were first finished or undone \
              (`perspt status {}`)",
             left.session, left.session
         ));

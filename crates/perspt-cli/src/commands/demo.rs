@@ -21,7 +21,7 @@ pub fn run(args: &DemoArgs) -> Result<u8, Failure> {
         Failure::internal(
             "the demo has no folder to work in",
             format!("{}: {error}", folder.display()),
-            "set TMPDIR to a folder of yours",
+            "set TMPDIR to a folder that you can write to",
         )
     })?;
     let workspace = wire::workspace(Some(&folder), &home)?;

@@ -25,7 +25,7 @@ pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {
     out::line(&format!("data       {}", home.root().display()));
     if let Some(failure) = wire::workspace_refusal(&home, &folder) {
         out::line(&format!(
-            "folder     {} is no workspace: {}; {}",
+            "folder     {} cannot be a workspace: {}; {}",
             out::plain(&folder.to_string_lossy()),
             out::plain(&failure.trouble.why),
             failure.trouble.todo
@@ -37,10 +37,10 @@ pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {
         Level::None => "none: commands run unconfined",
     };
     out::line(&format!("sandbox    {level}"));
-    confinement.missing.iter().for_each(|missing| out::line(&format!("           not stopped: {missing}")));
+    confinement.missing.iter().for_each(|missing| out::line(&format!("           not prevented: {missing}")));
     let model = config.model()?;
     let endpoint = match wire::make_model(model, config.base_url()?) {
-        Ok(_) => "configured, not asked".to_owned(),
+        Ok(_) => "configured, not contacted".to_owned(),
         Err(trouble) => format!("cannot be asked: {}; {}", out::plain(&trouble.why), trouble.todo),
     };
     out::line(&format!(

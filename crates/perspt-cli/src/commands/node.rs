@@ -35,7 +35,7 @@ fn lines(id: &SessionId, view: &SessionView, node: &NodeView) -> Vec<String> {
     let mut lines = vec![
         format!("session    {id}  {}", view.status),
         format!("workspace  {workspace}"),
-        format!("node       {}  {}", node.id, node.state),
+        format!("node       {}  {}", node.id, node.state_words()),
         format!("goal       {}", node.goal),
     ];
     node.attempts.iter().for_each(|attempt| lines.extend(attempt_lines(attempt)));
@@ -52,7 +52,7 @@ fn attempt_lines(attempt: &AttemptView) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(class) = attempt.retry {
         let why = attempt.violations.first().map_or("", String::as_str);
-        lines.push(format!("answer     {:<10} {why}", class.as_str()));
+        lines.push(format!("answer     {}: {why}", class.words()));
     }
     if !attempt.rebased.is_empty() {
         let paths: Vec<&str> = attempt.rebased.iter().map(|path| path.as_str()).collect();

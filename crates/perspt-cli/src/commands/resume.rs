@@ -37,7 +37,7 @@ pub fn run(args: &ResumeArgs) -> Result<u8, Failure> {
             let fields = crate::view::summary_fields(&before);
             out::line(&format!("SUMMARY session={id} {fields} already_ended=true"));
             if end.outcome.exit_code() != 0 {
-                out::note("this session is over; begin another one with `perspt agent`");
+                out::note("this session has ended; start another one with `perspt agent`");
             }
         }
         return Ok(end.outcome.exit_code());
@@ -62,7 +62,7 @@ pub fn run(args: &ResumeArgs) -> Result<u8, Failure> {
     let open = resume(&home, &id, SystemClock.now(), resumed, shown.view())?;
     if let Some(cut) = &open.cut {
         out::note(&format!(
-            "the last record was torn ({} bytes); it was cut and kept as {}",
+            "the last record was incomplete ({} bytes); it was cut off and saved as {}",
             cut.bytes,
             cut.kept_as.display()
         ));
@@ -89,6 +89,6 @@ fn print_ending(home: &Home, id: &SessionId) -> Result<(), Failure> {
 fn show_escalations(state: &perspt_core::state::SessionState) {
     for node in state.nodes.values().filter(|node| node.end == Some(NodeEnd::Escalated)) {
         let reason = node.failure.as_ref().map_or("", |failure| failure.reason.as_str());
-        out::note(&format!("escalated before: {} ({})", node.spec.id, out::plain(reason)));
+        out::note(&format!("given up before: {} ({})", node.spec.id, out::plain(reason)));
     }
 }

@@ -89,10 +89,10 @@ fn show(id: &SessionId, view: &SessionView) {
     }
     view.nodes.iter().for_each(show_node);
     if let Some(asks) = &view.asks {
-        field("asks", &format!("{}; answer by `perspt approve {id}` or `perspt deny {id}`", asks.words()));
+        field("asks", &format!("{}; answer with `perspt approve {id}` or `perspt deny {id}`", asks.words()));
     }
     for (path, place) in &view.kept {
-        field("kept", &format!("your bytes of {path} are in {}", kept_place(id, place)));
+        field("kept", &format!("your version of {path} is in {}", kept_place(id, place)));
     }
     for grant in &view.allowed {
         field("allowed", &format!("{grant} (by {})", grant.by.as_str()));
@@ -112,7 +112,7 @@ fn show_node(node: &NodeView) {
     out::line(&format!(
         "node       {:<20} {:<11} attempts {} corrections {} {energy}{grade}",
         node.id.as_str(),
-        node.state,
+        node.state_words(),
         node.judged,
         node.corrections
     ));
@@ -124,6 +124,6 @@ fn show_node(node: &NodeView) {
     node.below.iter().for_each(|line| more(line));
     node.waits_for.iter().for_each(|need| more(&format!("waits for {}", need_words(need))));
     if let Some((class, reason)) = &node.why {
-        more(&format!("{}: {reason}", class.as_str()));
+        more(&format!("{}: {reason}", class.words()));
     }
 }

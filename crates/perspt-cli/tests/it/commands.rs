@@ -135,7 +135,7 @@ fn a_node_is_shown_as_the_newest_session_left_it() {
         .perspt(&["ledger", "--node", "mul"])
         .expect(0)
         .says(&format!("session    {second}  failed"))
-        .says("node       mul  escalated")
+        .says("node       mul  given up")
         .says("attempt 3  ")
         .says("given up   repeated (implementation-error) answers=3")
         .says("  found    ")
@@ -282,7 +282,7 @@ fn a_session_whose_beginning_cannot_be_read_is_named_and_not_passed_over() {
         ];
         for words in named {
             let ran = world.perspt(words).expect(1).warns("error: the session's log is damaged");
-            ran.warns(&id).warns(why).warns("run `perspt ledger --verify`");
+            ran.warns(&id).warns(why).warns("`perspt ledger --verify`");
         }
         world.perspt(&["status", "--all"]).expect(0).says(&id).says("unreadable").says(why);
         let listed = world.perspt(&["status", "--all", "--json"]).expect(0).out;
@@ -433,12 +433,12 @@ fn the_doctor_works_in_a_folder_that_cannot_be_a_workspace() {
         world
             .perspt(&["doctor", "-w", folder])
             .expect(0)
-            .says(&format!("folder     {folder} is no workspace: "))
+            .says(&format!("folder     {folder} cannot be a workspace: "))
             .says(why)
             .says("sandbox")
             .says("python3: works");
     }
-    world.perspt(&["doctor"]).expect(0).never_says("is no workspace");
+    world.perspt(&["doctor"]).expect(0).never_says("cannot be a workspace");
     world.perspt(&["doctor", "-w", "/nonexistent"]).expect(2).warns("/nonexistent");
 }
 

@@ -164,7 +164,7 @@ fn abort_says_what_it_finished_of_a_publication_that_a_kill_interrupted() {
     world
         .perspt(&["abort"])
         .expect(0)
-        .says("node mul had begun to be written when perspt was killed; its 2 files were finished\n")
+        .says("node mul was being written when perspt was killed; its 2 files were finished now\n")
         .says("was aborted (aborted); kept: mul");
     assert!(world.read(L.lib()).contains("mul") && !world.read(L.new_test()).is_empty());
     world.perspt(&["ledger", "--verify"]).expect(0).says("1 commits");

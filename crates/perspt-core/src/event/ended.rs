@@ -103,6 +103,16 @@ impl RetryClass {
             RetryClass::Replan => "replan",
         }
     }
+
+    /// What was wrong with the answer, in words for people.
+    pub fn words(self) -> &'static str {
+        match self {
+            RetryClass::Malformed => "unusable answer",
+            RetryClass::Retarget => "wrong file or change",
+            RetryClass::Correction => "finding",
+            RetryClass::Replan => "too few files in the plan",
+        }
+    }
 }
 
 /// Layer A: what came, always recorded.
