@@ -159,7 +159,7 @@ fn damaged(id: &SessionId, why: &str) -> Failure {
     Failure::internal(
         "the session's log is damaged",
         format!("session {id}: {why}"),
-        "start a new session: this one cannot be continued; `perspt ledger --verify` says which sessions are damaged, and `perspt status --all` lists the others; if you do not need this one, remove its folder below `sessions` in the data directory (`perspt config --show` says where)",
+        "run `perspt ledger --verify` to see which sessions are damaged; start a new session, since this one cannot be continued; `perspt status --all` lists the others; if you do not need this one, remove its folder below `sessions` in the data directory (`perspt config --show` says where)",
     )
 }
 

@@ -214,7 +214,7 @@ fn a_torn_last_record_is_cut_kept_and_reported_by_resume() {
     let mut file = std::fs::OpenOptions::new().append(true).open(&path).unwrap();
     file.write_all(b"{\"seq\":999,\"at\":1,\"v\":1,\"ev").unwrap();
     world.perspt(&["ledger", "--verify"]).expect(0).says("torn");
-    world.perspt(&["resume"]).expect(8).warns("torn");
+    world.perspt(&["resume"]).expect(8).warns("the last record was incomplete");
     assert!(
         std::fs::read_dir(path.parent().unwrap()).unwrap().any(|entry| entry
             .unwrap()
@@ -282,7 +282,7 @@ fn a_session_whose_beginning_cannot_be_read_is_named_and_not_passed_over() {
         ];
         for words in named {
             let ran = world.perspt(words).expect(1).warns("error: the session's log is damaged");
-            ran.warns(&id).warns(why).warns("`perspt ledger --verify`");
+            ran.warns(&id).warns(why).warns("run `perspt ledger --verify`");
         }
         world.perspt(&["status", "--all"]).expect(0).says(&id).says("unreadable").says(why);
         let listed = world.perspt(&["status", "--all", "--json"]).expect(0).out;

@@ -150,7 +150,7 @@ fn abort_of_a_paused_session_ends_it_for_good() {
     running.wait().expect(130).says("status=paused");
     world.perspt(&["abort"]).expect(0).says("was aborted (aborted)");
     world.perspt(&["status"]).expect(0).says("aborted").says("unfinished").never_says("generating");
-    world.perspt(&["resume"]).expect(130).says("already_ended=true").warns("this session is over");
+    world.perspt(&["resume"]).expect(130).says("already_ended=true").warns("this session has ended");
     world.perspt(&["ledger", "--verify"]).expect(0);
     assert_eq!(world.files(), before);
 }
