@@ -40,7 +40,7 @@ pub fn begin(
     let lease = patiently(|| Ok(WorkspaceLease::try_acquire(home, &workspace, &started.session)?))?;
     finish_of_another(home, &lease, at)?;
     let writer = LogWriter::create(home, &started.session)?;
-    let mut log = Log { writer, state: SessionState::default(), cut: None, at, view };
+    let mut log = OpenLog { writer, state: SessionState::default(), cut: None, at, view };
     log.append(&Event::SessionStarted(Box::new(started)))?;
     Ok(log.opened(workspace, lease))
 }
@@ -88,7 +88,7 @@ pub fn abort_dead(home: &Home, id: &SessionId, at: Millis, by: &str) -> Result<S
 }
 
 /// A log that is being opened: what is appended is folded and shown at once.
-struct Log<'v> {
+struct OpenLog<'v> {
     writer: LogWriter,
     state: SessionState,
     cut: Option<TailCut>,
@@ -96,14 +96,19 @@ struct Log<'v> {
     view: &'v mut dyn View,
 }
 
-impl<'v> Log<'v> {
-    fn open(home: &Home, id: &SessionId, at: Millis, view: &'v mut dyn View) -> Result<Log<'v>, AgentError> {
+impl<'v> OpenLog<'v> {
+    fn open(
+        home: &Home,
+        id: &SessionId,
+        at: Millis,
+        view: &'v mut dyn View,
+    ) -> Result<OpenLog<'v>, AgentError> {
         let (opened, state, released) = patiently(|| read_for_writing(home, id))?;
         if released {
             // Whoever recorded that may have been killed before it was done.
             home.texts(id)?.release()?;
         }
-        Ok(Log { writer: opened.writer, state, cut: opened.cut, at, view })
+        Ok(OpenLog { writer: opened.writer, state, cut: opened.cut, at, view })
     }
 
     fn append(&mut self, event: &Event) -> Result<(), AgentError> {
@@ -195,8 +200,8 @@ fn take_up<'v>(
     id: &SessionId,
     at: Millis,
     view: &'v mut dyn View,
-) -> Result<(Log<'v>, PathBuf, WorkspaceLease), AgentError> {
-    let mut log = Log::open(home, id, at, view)?;
+) -> Result<(OpenLog<'v>, PathBuf, WorkspaceLease), AgentError> {
+    let mut log = OpenLog::open(home, id, at, view)?;
     let workspace = PathBuf::from(&log.state.meta.as_ref().ok_or(AgentError::NeverBegun)?.workspace);
     let lease = patiently(|| Ok(WorkspaceLease::try_acquire(home, &workspace, id)?))?;
     match publish::pending(home, lease.workspace())? {
@@ -211,7 +216,7 @@ fn take_up<'v>(
 fn finish_of_another(home: &Home, lease: &WorkspaceLease, at: Millis) -> Result<(), AgentError> {
     let Some(publication) = publish::pending(home, lease.workspace())? else { return Ok(()) };
     // Its records are for whoever looks at that session.
-    Log::open(home, &publication.session, at, &mut Unseen)?.finish(home, lease, &publication)
+    OpenLog::open(home, &publication.session, at, &mut Unseen)?.finish(home, lease, &publication)
 }
 
 /// Whether the commit that a publication was made for is in the log.

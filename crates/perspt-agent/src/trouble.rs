@@ -52,10 +52,13 @@ pub fn trouble(error: &AgentError) -> Trouble {
         AgentError::Sandbox(_) => {
             ("a command could not be started", "check that its folder exists, then run `perspt doctor`")
         }
-        AgentError::Slot(_) => {
-            ("the working copy could not be prepared", "check free space and permissions of the data directory")
+        AgentError::Slot(_) => (
+            "the working copy could not be prepared",
+            "check free space and permissions of the data directory",
+        ),
+        AgentError::Walk(_) => {
+            ("the workspace could not be read", "fix the named file, or let git ignore it")
         }
-        AgentError::Walk(_) => ("the workspace could not be read", "fix the named file, or let git ignore it"),
         AgentError::Blob { .. } => ("a stored file is damaged", "run `perspt ledger --verify`"),
         AgentError::TooNew { .. } => {
             ("the session needs a newer perspt", "use the version that wrote it, or a later one")

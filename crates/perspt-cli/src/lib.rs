@@ -4,6 +4,7 @@
 //! Start reading at `commands`, then `wire` (how a session is put together) and `view`.
 
 mod args;
+mod check_session;
 mod commands;
 mod config;
 mod console;
@@ -12,7 +13,6 @@ mod fail;
 mod interrupts;
 mod out;
 mod pick;
-mod verify;
 mod view;
 mod wire;
 

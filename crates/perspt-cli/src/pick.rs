@@ -11,8 +11,8 @@ use perspt_core::state::SessionState;
 use perspt_core::view::SessionView;
 use perspt_store::{Follower, Home, LogReader, Record, SessionInfo, StoreError};
 
+use crate::check_session::check_session;
 use crate::fail::Failure;
-use crate::verify::verify_session;
 use crate::wire;
 
 /// Which session.
@@ -140,7 +140,7 @@ fn begun(home: &Home, id: &SessionId) -> Begun {
 
 /// The damage of a session without a record, unless it was killed at its very beginning.
 fn lost(home: &Home, id: &SessionId) -> Option<Failure> {
-    verify_session(home, id).err().map(|why| damaged(id, &why))
+    check_session(home, id).err().map(|why| damaged(id, &why))
 }
 
 /// Why a session cannot be read: damage, unless the reason is another one that has its own advice.

@@ -273,7 +273,7 @@ pub fn drive(home: &Home, config: &Config, open: Open, view: &mut dyn View) -> R
             Failure::internal("perspt cannot listen for signals", error.to_string(), "report this")
         })?;
         let loop_of = Session {
-            journal: &mut writer,
+            log: &mut writer,
             state,
             act: Arc::new(Actor::new(parts)),
             clock: &SystemClock,

@@ -17,12 +17,12 @@
 mod blobs;
 pub mod disk;
 mod error;
+mod folder;
 mod follow;
 pub mod home;
 mod inbox;
 mod lock;
 pub mod log;
-mod place;
 pub mod publish;
 mod question;
 mod real;
@@ -30,12 +30,12 @@ mod record;
 mod scan;
 
 pub use blobs::Blobs;
-pub use error::{Refusal, StoreError};
+pub use error::{PublishRefusal, StoreError};
 pub use follow::{Followed, Follower};
 pub use home::{Home, SessionInfo, Traces};
 pub use inbox::{Garbage, Inbox, Taken};
 pub use lock::{Holder, WorkspaceLease};
-pub use log::{LogReader, LogWriter, Opened, TailCut, Verified, verify};
+pub use log::{LogCheck, LogReader, LogWriter, Opened, TailCut, check_log};
 pub use publish::{Kept, KeptAs, Publication, Published};
 pub use question::asked;
 pub use real::RealDisk;

@@ -8,7 +8,7 @@ use perspt_core::hash::Sha;
 use perspt_core::path::RelPath;
 use perspt_core::tree::{Entry, EntryKind};
 use perspt_lang::plugin::Files;
-use perspt_policy::bounds::Bounds;
+use perspt_policy::path_rules::PathRules;
 
 use super::scope::{FileAction, WriteScope};
 
@@ -35,7 +35,7 @@ impl Applied {
 pub fn apply(
     bundle: &Bundle,
     files: &dyn Files,
-    bounds: &Bounds<'_>,
+    bounds: &PathRules<'_>,
     scope: &WriteScope<'_>,
 ) -> Result<Applied, Vec<String>> {
     let mut work = Working { files, bounds, scope, applied: Applied::default() };
@@ -50,7 +50,7 @@ pub fn apply(
 
 struct Working<'a> {
     files: &'a dyn Files,
-    bounds: &'a Bounds<'a>,
+    bounds: &'a PathRules<'a>,
     scope: &'a WriteScope<'a>,
     applied: Applied,
 }

@@ -4,7 +4,7 @@ use perspt_core::event::{Capture, Ended, Event, ParseState, PlanSource, RepoMode
 use perspt_core::ids::{BlobId, EffectId};
 use perspt_core::state::SessionState;
 use perspt_lang::plugin::{Files, Plugin};
-use perspt_policy::bounds::Bounds;
+use perspt_policy::path_rules::PathRules;
 
 use super::{PlanRead, ProjectFacts, RootedNode, assign_roots, fallback, read_plan, settle};
 use crate::actor::Actor;
@@ -31,7 +31,7 @@ impl Actor {
         let files = self.branch_files(&branch)?;
         let tree = files.tree();
         let ignores = ignore_files(&files);
-        let bounds = Bounds::new(tree, &ignores, task);
+        let bounds = PathRules::new(tree, &ignores, task);
         let roots = self.roots(state, &files);
         let repo_mode = state.found.as_ref().map_or(RepoMode::Existing, |found| found.repo_mode);
         let plugins: Vec<&dyn Plugin> =

@@ -8,13 +8,13 @@ use perspt_core::plan::{NodeClass, OpenScope, Plan, PlanNode, TaskType};
 use perspt_core::reading::PluginName;
 use perspt_core::stage::Root;
 use perspt_lang::plugin::{Files, Plugin};
-use perspt_policy::bounds::Bounds;
+use perspt_policy::path_rules::PathRules;
 use serde_json::{Value, json};
 
 use crate::support::{Memory, path};
 
 fn with_project<T>(files: &Memory, repo_mode: RepoMode, look: impl Fn(&ProjectFacts<'_>) -> T) -> T {
-    let bounds = Bounds::new(files.tree(), &[], "");
+    let bounds = PathRules::new(files.tree(), &[], "");
     let plugins: Vec<&dyn Plugin> =
         perspt_lang::plugins().iter().map(|plugin| *plugin as &dyn Plugin).collect();
     let mut roots: Vec<Root> = plugins.iter().flat_map(|plugin| plugin.roots(files)).collect();

@@ -27,11 +27,7 @@ pub fn run(args: &AgentArgs) -> Result<u8, Failure> {
     config.flag("stability_threshold", "--stability-threshold", args.stability_threshold.clone());
     let task = args.task.trim();
     if task.is_empty() {
-        return Err(Failure::usage(
-            "there is no task",
-            "the task is empty",
-            "say what to do, in quotes",
-        ));
+        return Err(Failure::usage("there is no task", "the task is empty", "say what to do, in quotes"));
     }
     if task.len() > 8000 {
         return Err(Failure::usage(

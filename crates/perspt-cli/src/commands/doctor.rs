@@ -21,7 +21,8 @@ pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {
     let settings = config.settings()?;
     let runtime = wire::runtime()?;
     let runner = wire::runner()?;
-    let confinement = runtime.block_on(runner.what_can_be_had()).map_err(perspt_agent::AgentError::from)?;
+    let confinement =
+        runtime.block_on(runner.available_confinement()).map_err(perspt_agent::AgentError::from)?;
     out::line(&format!("data       {}", home.root().display()));
     if let Some(failure) = wire::workspace_refusal(&home, &folder) {
         out::line(&format!(

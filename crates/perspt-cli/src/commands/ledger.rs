@@ -5,10 +5,10 @@ use perspt_store::{Home, Traces};
 
 use super::node;
 use crate::args::LedgerArgs;
+use crate::check_session::check_session;
 use crate::config::Config;
 use crate::fail::Failure;
 use crate::pick::{Which, pick, view_of};
-use crate::verify::verify_session;
 use crate::{out, wire};
 
 const RECENT: usize = 20;
@@ -123,7 +123,7 @@ fn verify_all(home: &Home, sessions: &[SessionId]) -> Result<u8, Failure> {
             continue;
         }
         looked_at += 1;
-        match verify_session(home, id) {
+        match check_session(home, id) {
             Ok(line) => out::line(&format!("ok       {id}  {line}")),
             Err(why) => {
                 damaged += 1;

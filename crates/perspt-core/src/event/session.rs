@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::budget::Limits;
+use crate::budget::BudgetLimits;
 use crate::consent::Grant;
 use crate::energy::Weights;
 use crate::grade::Require;
@@ -15,7 +15,7 @@ use crate::stage::StageRole;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
     /// Budgets.
-    pub limits: Limits,
+    pub limits: BudgetLimits,
     /// Energy weights and threshold.
     pub weights: Weights,
     /// Corrections after a node's first answer.
@@ -50,7 +50,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Settings {
         Settings {
-            limits: Limits::default(),
+            limits: BudgetLimits::default(),
             weights: Weights::default(),
             corrections: 3,
             answers: 6,
@@ -121,7 +121,7 @@ pub struct SessionResumed {
     pub approval: Option<Approval>,
     /// New budgets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limits: Option<Limits>,
+    pub limits: Option<BudgetLimits>,
     /// What the user permits from now on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allow: Vec<Grant>,

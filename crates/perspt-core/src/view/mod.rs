@@ -9,7 +9,7 @@ mod summary;
 
 use serde::Serialize;
 
-use crate::budget::{Limits, Spend};
+use crate::budget::{BudgetLimits, Spend};
 use crate::consent::Grant;
 use crate::effect::{EffectNote, Question};
 use crate::event::{KeptPlace, MissingTool, PlanSource, RepoMode, SessionStarted, Trouble};
@@ -131,7 +131,7 @@ pub struct BudgetView {
     /// Held for what is in flight.
     pub reserved: Spend,
     /// The most that may be used.
-    pub limits: Limits,
+    pub limits: BudgetLimits,
     /// Milliseconds that processes have worked.
     pub active_ms: u64,
 }

@@ -16,7 +16,7 @@ use std::fmt;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use reqwest::{Client, Response, Url};
 
-use crate::ask::{Answer, BoxFuture, Cancel, Chunks, Limits, Model};
+use crate::ask::{Answer, BoxFuture, CallLimits, Cancel, Chunks, Model};
 use crate::error::ModelError;
 use crate::key::{Censor, Key};
 use crate::prompt::Prompt;
@@ -106,7 +106,7 @@ impl OpenAi {
     async fn exchange(
         &self,
         prompt: &Prompt,
-        limits: &Limits,
+        limits: &CallLimits,
         chunks: &mut (dyn Chunks + Send),
     ) -> Result<Answer, ModelError> {
         let mut watch = Watch::start(limits);
@@ -126,7 +126,7 @@ impl OpenAi {
         })
     }
 
-    async fn send(&self, prompt: &Prompt, limits: &Limits) -> Result<Response, ModelError> {
+    async fn send(&self, prompt: &Prompt, limits: &CallLimits) -> Result<Response, ModelError> {
         let mut request = self
             .client
             .post(self.url.clone())
@@ -145,7 +145,7 @@ impl OpenAi {
     async fn receive(
         &self,
         mut response: Response,
-        limits: &Limits,
+        limits: &CallLimits,
         watch: &mut Watch,
         chunks: &mut (dyn Chunks + Send),
     ) -> Result<Body, ModelError> {
@@ -174,7 +174,7 @@ impl Model for OpenAi {
     fn ask<'a>(
         &'a self,
         prompt: &'a Prompt,
-        limits: &'a Limits,
+        limits: &'a CallLimits,
         chunks: &'a mut (dyn Chunks + Send),
         cancel: &'a Cancel,
     ) -> BoxFuture<'a, Result<Answer, ModelError>> {

@@ -17,7 +17,7 @@ use super::wire::{Control, Program, Report, Request};
 use crate::confine::landlock::OwnNetwork;
 use crate::confine::seccomp::{Others, Sockets};
 use crate::confine::{
-    Confinement, Failed, Namespace, Network, Seccomp, Step, caps, landlock, mounts, seccomp, sys,
+    Confinement, Failed, NameStep, Namespace, Network, Seccomp, caps, landlock, mounts, seccomp, sys,
 };
 
 /// Becomes the command. Returns, with an exit code, only where that failed or nothing was to be run.

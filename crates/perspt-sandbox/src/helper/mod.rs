@@ -21,7 +21,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions};
 
 use crate::confine::sys::{self, Side};
-use crate::confine::{Failed, Namespace, Network, Step, namespaces, sockets};
+use crate::confine::{Failed, NameStep, Namespace, Network, namespaces, sockets};
 use wire::{Control, Report, Request};
 
 /// What the command gets as its standard output and error.

@@ -48,12 +48,12 @@ pub(crate) enum Report {
     /// It could not be started.
     NotStarted(String),
     /// It ended, and nothing it started is left.
-    Ended(Ended),
+    Ended(ProgramEnd),
 }
 
 /// How the command's own process ended.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub(crate) enum Ended {
+pub(crate) enum ProgramEnd {
     Exited(i32),
     Signalled(i32),
 }

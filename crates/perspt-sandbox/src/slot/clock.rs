@@ -29,13 +29,13 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Reads the clock of the file system that holds the slot, and keeps the last time that was seen.
 #[derive(Debug)]
-pub(super) struct Clock {
+pub(super) struct SlotClock {
     dir: PathBuf,
 }
 
-impl Clock {
-    pub(super) fn new(dir: &Path) -> Clock {
-        Clock { dir: dir.to_owned() }
+impl SlotClock {
+    pub(super) fn new(dir: &Path) -> SlotClock {
+        SlotClock { dir: dir.to_owned() }
     }
 
     /// The time a file gets that is written now. The system clock would not do: the file system's may lag

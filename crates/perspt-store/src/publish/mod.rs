@@ -14,10 +14,10 @@
 //! program that holds a replaced file open and writes to it after [`settle`] looked at it writes to a file
 //! without a name.
 
-mod ground;
 mod journal;
 mod step;
 mod undo;
+mod workspace;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -28,13 +28,13 @@ use perspt_core::tree::{Change, Entry};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::error::{Refusal, StoreError};
+use crate::error::{PublishRefusal, StoreError};
 use crate::home::{Home, LOG};
 use crate::lock::WorkspaceLease;
 
-use ground::{Ground, Seen, Way};
 use journal::Journal;
-use step::Need;
+use step::NextStep;
+use workspace::{EntryState, FolderLookup, WorkspaceTree};
 
 /// A change of the user's tree that is to be carried out as a whole.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -86,7 +86,7 @@ pub enum KeptAs {
 
 struct Job<'a> {
     journal: &'a Journal,
-    ground: Ground<'a>,
+    workspace: WorkspaceTree<'a>,
     home: &'a Home,
 }
 
@@ -108,15 +108,15 @@ pub fn publish(
     if journal::read(home, lease.workspace())?.is_some() {
         return Err(StoreError::PublishPending(lease.workspace().to_owned()));
     }
-    let ground = Ground::new(lease);
-    let moved = moved(&ground, &publication.changes)?;
+    let workspace = WorkspaceTree::new(lease);
+    let moved = moved(&workspace, &publication.changes)?;
     if !moved.is_empty() {
         return Ok(Published::BaseMoved { paths: moved, kept: Vec::new() });
     }
-    let made = missing_folders(&ground, &publication.changes)?;
+    let made = missing_folders(&workspace, &publication.changes)?;
     let journal = Journal { publication: publication.clone(), made };
     journal::write(home, &journal)?;
-    let job = Job { journal: &journal, ground, home };
+    let job = Job { journal: &journal, workspace, home };
     job.run().or_else(|error| match job.take_back() {
         Ok(kept) if !kept.is_empty() => Ok(moved_by(kept)),
         // If taking back failed too, the journal is still there and says so.
@@ -143,7 +143,7 @@ pub fn finish(home: &Home, lease: &WorkspaceLease) -> Result<Published, StoreErr
     };
     // Whoever wrote the journal may have been killed before it was durable.
     journal::sync(home, lease.workspace())?;
-    let job = Job { journal: &journal, ground: Ground::new(lease), home };
+    let job = Job { journal: &journal, workspace: WorkspaceTree::new(lease), home };
     match job.run() {
         Err(error @ (StoreError::Damaged { .. } | StoreError::NoSession(_))) => {
             let kept = job.take_back()?;
@@ -158,15 +158,15 @@ pub fn finish(home: &Home, lease: &WorkspaceLease) -> Result<Published, StoreErr
 /// old file after it was replaced.
 pub fn settle(home: &Home, lease: &WorkspaceLease) -> Result<Vec<Kept>, StoreError> {
     let Some(journal) = journal::read(home, lease.workspace())? else { return Ok(Vec::new()) };
-    let job = Job { journal: &journal, ground: Ground::new(lease), home };
+    let job = Job { journal: &journal, workspace: WorkspaceTree::new(lease), home };
     let kept = job.clear_temps()?;
     for change in &journal.publication.changes {
         if change.after.is_none() {
-            job.ground.remove_empty(change.path.parent())?;
+            job.workspace.remove_empty(change.path.parent())?;
         }
     }
     // What is only created has left no temp since it was done.
-    job.ground.sync(&job.parents(|change| change.before.is_some()))?;
+    job.workspace.sync(&job.parents(|change| change.before.is_some()))?;
     journal::remove(home, lease.workspace())?;
     Ok(kept)
 }
@@ -181,15 +181,15 @@ impl Job<'_> {
         let mut moved = Vec::new();
         for (n, change) in self.changes().iter().enumerate() {
             match self.prepare(n, change)? {
-                Need::Nothing => {}
-                Need::Swap => open.push((n, change)),
-                Need::Stage => unreachable!("BUG: a change is staged by preparing it"),
-                Need::Conflict => moved.push(change.path.clone()),
+                NextStep::Nothing => {}
+                NextStep::Swap => open.push((n, change)),
+                NextStep::Stage => unreachable!("BUG: a change is staged by preparing it"),
+                NextStep::Conflict => moved.push(change.path.clone()),
             }
         }
         if moved.is_empty() {
             for (n, change) in open {
-                if self.swap(n, change)? == Need::Conflict {
+                if self.swap(n, change)? == NextStep::Conflict {
                     moved.push(change.path.clone());
                     break;
                 }
@@ -197,7 +197,7 @@ impl Job<'_> {
         }
         if moved.is_empty() {
             self.drop_unused()?;
-            self.ground.sync(&self.touched())?;
+            self.workspace.sync(&self.touched())?;
             return Ok(Published::Done);
         }
         let kept = self.take_back()?;
@@ -208,7 +208,7 @@ impl Job<'_> {
     fn drop_unused(&self) -> Result<(), StoreError> {
         for (n, change) in self.changes().iter().enumerate() {
             if change.before.is_none()
-                && let Way::Open(folder) = self.ground.way(&change.path)?
+                && let FolderLookup::Open(folder) = self.workspace.parent_of(&change.path)?
             {
                 folder.clear(&self.temp(n))?;
             }
@@ -244,18 +244,18 @@ fn refuse(changes: &[Change]) -> Result<(), StoreError> {
         let path = &change.path;
         let ours = path.is_root() || path.parts().any(|part| part == ".git" || part.starts_with(PREFIX));
         if ours {
-            return no(change, Refusal::Name);
+            return no(change, PublishRefusal::Name);
         }
         if same(change.before.as_ref(), change.after.as_ref()) {
-            return no(change, Refusal::NoChange);
+            return no(change, PublishRefusal::NoChange);
         }
         if !paths.insert(path) {
-            return no(change, Refusal::Twice);
+            return no(change, PublishRefusal::Twice);
         }
     }
     for change in changes {
         if change.path.ancestors().any(|above| paths.contains(&above)) {
-            return no(change, Refusal::FileAndFolder);
+            return no(change, PublishRefusal::FileAndFolder);
         }
     }
     Ok(())
@@ -270,20 +270,20 @@ fn same(one: Option<&Entry>, other: Option<&Entry>) -> bool {
 }
 
 /// The paths that are not what the changes start from.
-fn moved(ground: &Ground<'_>, changes: &[Change]) -> Result<Vec<RelPath>, StoreError> {
+fn moved(workspace: &WorkspaceTree<'_>, changes: &[Change]) -> Result<Vec<RelPath>, StoreError> {
     let mut moved = Vec::new();
     for change in changes {
-        let seen = match ground.way(&change.path)? {
-            Way::Open(folder) => ground.see(&folder, change.path.name())?,
-            Way::Missing => Seen::Missing,
+        let seen = match workspace.parent_of(&change.path)? {
+            FolderLookup::Open(folder) => workspace.inspect(&folder, change.path.name())?,
+            FolderLookup::Missing => EntryState::Missing,
             // What was a file in a folder of the base is not where it was.
-            Way::Link if change.before.is_none() => {
-                let why = Refusal::ThroughLink;
+            FolderLookup::Link if change.before.is_none() => {
+                let why = PublishRefusal::ThroughLink;
                 return Err(StoreError::Unpublishable { path: change.path.clone(), why });
             }
-            Way::Link | Way::Blocked => Seen::Other,
+            FolderLookup::Link | FolderLookup::Blocked => EntryState::Other,
         };
-        if !seen.is(change.before.as_ref()) {
+        if !seen.matches(change.before.as_ref()) {
             moved.push(change.path.clone());
         }
     }
@@ -291,11 +291,11 @@ fn moved(ground: &Ground<'_>, changes: &[Change]) -> Result<Vec<RelPath>, StoreE
 }
 
 /// The folders that the changes need and that are not there, outer ones first.
-fn missing_folders(ground: &Ground<'_>, changes: &[Change]) -> Result<Vec<RelPath>, StoreError> {
+fn missing_folders(workspace: &WorkspaceTree<'_>, changes: &[Change]) -> Result<Vec<RelPath>, StoreError> {
     let mut missing = BTreeSet::new();
     for change in changes.iter().filter(|change| change.after.is_some()) {
         for folder in change.path.ancestors().filter(|folder| !folder.is_root()) {
-            if missing.contains(&folder) || !matches!(ground.folder(&folder)?, Way::Missing) {
+            if missing.contains(&folder) || !matches!(workspace.folder(&folder)?, FolderLookup::Missing) {
                 break;
             }
             missing.insert(folder);

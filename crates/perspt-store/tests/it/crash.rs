@@ -9,7 +9,9 @@ use perspt_core::path::RelPath;
 use perspt_core::tree::{Change, EntryKind};
 use perspt_store::disk::Disk;
 use perspt_store::publish::{finish, pending, publish, settle};
-use perspt_store::{Home, Kept, LogWriter, Published, Record, StoreError, TailCut, WorkspaceLease, verify};
+use perspt_store::{
+    Home, Kept, LogWriter, Published, Record, StoreError, TailCut, WorkspaceLease, check_log,
+};
 use perspt_testkit::disk::{Call, Fault, Image, SimDisk, Watched};
 use perspt_testkit::heavy;
 use serde_json::{Value, json};
@@ -231,7 +233,7 @@ pub fn holds(sim: &SimDisk, acks: &Acks) -> Result<(), String> {
     let home = home_on(sim.clone());
     let mut events: Vec<Value> = Vec::new();
     let mut read = |record: Record| events.push(serde_json::from_str(record.event.get()).unwrap());
-    match verify(&home, &id(), &mut read) {
+    match check_log(&home, &id(), &mut read) {
         Err(StoreError::NoSession(_)) if !acks.created => return Ok(()),
         verified => verified.map_err(|error| error.to_string())?,
     };

@@ -81,7 +81,9 @@ fn tools_are_probed_at_the_same_time_and_told_in_their_order() {
 fn a_stage_that_does_not_see_a_planted_error_is_no_sensor() {
     let world = World::with_flaw(PROJECT, planned(), Flaw::Blind);
     let (_, end) = degraded(&world);
-    assert!(end.trouble.unwrap().why.contains("stayed green in `.` although an error was put there on purpose"));
+    assert!(
+        end.trouble.unwrap().why.contains("stayed green in `.` although an error was put there on purpose")
+    );
     assert_eq!(calibrations(&world), [Calibration::Blind("an unknown name".to_owned())]);
 }
 

@@ -13,7 +13,7 @@ use perspt_core::plan::{Plan, PlanNode, TaskType};
 use perspt_core::stage::Root;
 use perspt_core::tree::Tree;
 use perspt_lang::plugin::Plugin;
-use perspt_policy::bounds::Bounds;
+use perspt_policy::path_rules::PathRules;
 
 /// The most nodes a plan may have.
 const MAX_NODES: usize = 40;
@@ -23,7 +23,7 @@ pub struct ProjectFacts<'a> {
     /// The tree it starts from.
     pub tree: &'a Tree,
     /// Which paths may be written.
-    pub bounds: &'a Bounds<'a>,
+    pub bounds: &'a PathRules<'a>,
     /// Whether the project is empty.
     pub repo_mode: RepoMode,
     /// The roots, with their packages.

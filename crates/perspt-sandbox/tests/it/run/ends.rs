@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use perspt_core::stage::StepEnd;
-use perspt_sandbox::{Bounds, Cancel, End, Ran, Runner, SandboxError};
+use perspt_sandbox::{Cancel, Ran, RunEnd, Runner, SandboxError, SandboxSpec};
 
 use super::support::*;
 
@@ -60,8 +60,8 @@ fn exit_codes_and_signals_come_back_as_they_were() {
         assert_eq!(end("exit 0"), exited(0), "{name}");
         assert_eq!(end("exit 7"), exited(7), "{name}");
         assert_eq!(end("exit 127"), exited(127), "{name}");
-        assert_eq!(end("kill -9 $$"), End::Step(StepEnd::Signalled(9)), "{name}");
-        assert_eq!(end("kill -TERM $$"), End::Step(StepEnd::Signalled(15)), "{name}");
+        assert_eq!(end("kill -9 $$"), RunEnd::Step(StepEnd::Signalled(9)), "{name}");
+        assert_eq!(end("kill -TERM $$"), RunEnd::Step(StepEnd::Signalled(15)), "{name}");
     }
 }
 
@@ -70,7 +70,7 @@ fn a_program_that_cannot_be_started_is_told_from_one_that_fails() {
     for (name, runner) in all_runners() {
         let room = Room::new();
         let not_started = |argv: &[&str]| match run(&runner, &room.spec(argv), &room.bounds()).end {
-            End::Step(StepEnd::NotStarted(why)) => why,
+            RunEnd::Step(StepEnd::NotStarted(why)) => why,
             other => panic!("{name}: {other:?}"),
         };
         assert_eq!(not_started(&["no-such-program-anywhere"]), "no such program `no-such-program-anywhere`");
@@ -92,7 +92,7 @@ fn a_missing_working_folder_is_told() {
     spec.cwd = room.root.join("nowhere");
     let ran = run(&runner(), &spec, &room.bounds());
     let why = format!("cannot enter the folder `{}`: No such file or directory", spec.cwd.display());
-    assert_eq!(ran.end, End::Step(StepEnd::NotStarted(why)));
+    assert_eq!(ran.end, RunEnd::Step(StepEnd::NotStarted(why)));
     assert!(is_full(&ran));
 }
 
@@ -101,7 +101,7 @@ fn a_program_is_searched_in_the_given_path_only() {
     let room = Room::new();
     let mut spec = room.spec(&["true"]);
     spec.env.insert("PATH".to_owned(), room.inside.display().to_string());
-    let missing = End::Step(StepEnd::NotStarted("no such program `true`".to_owned()));
+    let missing = RunEnd::Step(StepEnd::NotStarted("no such program `true`".to_owned()));
     assert_eq!(run(&runner(), &spec, &room.bounds()).end, missing);
     spec.env.remove("PATH");
     assert_eq!(run(&runner(), &spec, &room.bounds()).end, missing);
@@ -133,7 +133,7 @@ fn a_timeout_ends_everything_the_command_started() {
         spec.timeout = Duration::from_millis(1500);
         let ran = run(&runner, &spec, &room.bounds());
         assert_eq!(room.processes(), 0, "{name}");
-        assert_eq!(ran.end, End::Step(StepEnd::TimedOut), "{name}");
+        assert_eq!(ran.end, RunEnd::Step(StepEnd::TimedOut), "{name}");
     }
 }
 
@@ -158,7 +158,7 @@ os._exit(0)
 }
 
 /// Runs until `when` returns, then cancels.
-fn run_and_cancel(runner: &Runner, room: &Room, bounds: &Bounds, when: impl FnOnce() + Send) -> Ran {
+fn run_and_cancel(runner: &Runner, room: &Room, bounds: &SandboxSpec, when: impl FnOnce() + Send) -> Ran {
     let cancel = Cancel::new();
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -179,7 +179,7 @@ fn a_cancelled_run_ends_everything_the_command_started() {
             assert_eq!(room.processes(), LEFT + 1, "{name}");
         });
         assert_eq!(room.processes(), 0, "{name}");
-        assert_eq!(ran.end, End::Cancelled, "{name}");
+        assert_eq!(ran.end, RunEnd::Cancelled, "{name}");
     }
 }
 
@@ -189,7 +189,7 @@ fn a_run_that_is_cancelled_before_it_begins_leaves_nothing() {
     let cancel = Cancel::new();
     cancel.cancel();
     let ran = block_on(runner().run(&stubborn(&room, STAY), &room.bounds(), &cancel)).unwrap();
-    assert_eq!(ran.end, End::Cancelled);
+    assert_eq!(ran.end, RunEnd::Cancelled);
     assert_eq!(room.processes(), 0);
 }
 
@@ -218,11 +218,11 @@ fn a_run_whose_future_is_dropped_ends_everything_and_holds_the_lock_until_then()
     }
 }
 
-fn with_lock(room: &Room, lock: &std::path::Path) -> (std::sync::Arc<std::os::fd::OwnedFd>, Bounds) {
+fn with_lock(room: &Room, lock: &std::path::Path) -> (std::sync::Arc<std::os::fd::OwnedFd>, SandboxSpec) {
     let file = std::fs::File::create(lock).unwrap();
     file.lock().unwrap();
     let held = std::sync::Arc::new(std::os::fd::OwnedFd::from(file));
-    (held.clone(), Bounds { held: Some(held), ..room.bounds() })
+    (held.clone(), SandboxSpec { held: Some(held), ..room.bounds() })
 }
 
 #[test]

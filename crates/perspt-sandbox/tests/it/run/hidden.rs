@@ -3,7 +3,7 @@
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use perspt_sandbox::{Bounds, secret_places};
+use perspt_sandbox::{SandboxSpec, secret_places};
 
 use super::support::*;
 
@@ -29,8 +29,8 @@ fn home(room: &Room) -> PathBuf {
     home
 }
 
-fn hiding(room: &Room, home: &Path) -> Bounds {
-    Bounds { hidden: secret_places(Some(home), &|_| None), ..room.bounds() }
+fn hiding(room: &Room, home: &Path) -> SandboxSpec {
+    SandboxSpec { hidden: secret_places(Some(home), &|_| None), ..room.bounds() }
 }
 
 const READ: &str = r#"cd "$H"; cat .ssh/* .aws/* .config/gh/* .cargo/credentials.toml .bash_history .netrc dotfiles/netrc \

@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::symlink;
 
-use perspt_sandbox::{Access, Bind, Bounds, SandboxError};
+use perspt_sandbox::{Access, Bind, SandboxError, SandboxSpec};
 
 use super::support::*;
 
@@ -31,7 +31,7 @@ fn a_report_below_a_bind_is_the_slot_s_and_not_the_user_s() {
         std::fs::write(folder.join("report"), "old").unwrap();
     }
     let bind = Bind { from: tree.clone(), over: workspace.clone(), access: Access::ReadWrite };
-    let bounds = Bounds { binds: vec![bind], ..room.bounds() };
+    let bounds = SandboxSpec { binds: vec![bind], ..room.bounds() };
     let mut spec = room.sh("[ -e report ] && exit 1; printf new > report");
     spec.cwd = workspace.clone();
     spec.reports = vec![workspace.join("report")];

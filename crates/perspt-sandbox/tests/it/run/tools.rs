@@ -106,6 +106,7 @@ fn node_runs_workers_and_a_server_where_it_is_installed() {
         }));"#;
     let room = Room::new();
     let ran = run(&runner(), &room.spec(&["node", "-e", script]), &room.bounds());
-    let not_there = matches!(&ran.end, perspt_sandbox::End::Step(perspt_core::stage::StepEnd::NotStarted(_)));
+    let not_there =
+        matches!(&ran.end, perspt_sandbox::RunEnd::Step(perspt_core::stage::StepEnd::NotStarted(_)));
     assert!(not_there || out(&ran) == "fine\n", "{:?} {}", ran.end, err(&ran));
 }

@@ -5,7 +5,7 @@
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
-use perspt_sandbox::{Access, Allowed, Bind, Bounds, SandboxError};
+use perspt_sandbox::{Access, Allowed, Bind, SandboxError, SandboxSpec};
 
 use super::support::*;
 
@@ -37,8 +37,8 @@ impl Bound {
         Bind { from: venv.clone(), over: venv, access: Access::ReadOnly }
     }
 
-    fn bounds(&self, binds: Vec<Bind>) -> Bounds {
-        Bounds { binds, ..self.room.bounds() }
+    fn bounds(&self, binds: Vec<Bind>) -> SandboxSpec {
+        SandboxSpec { binds, ..self.room.bounds() }
     }
 }
 
@@ -86,7 +86,7 @@ fn a_folder_bound_over_itself_is_read_only_inside_a_writable_one() {
         let (closed, open) = (room.inside.join("closed"), room.inside.join("closed/open"));
         std::fs::create_dir_all(&open).unwrap();
         let bind = Bind { from: closed.clone(), over: closed.clone(), access: Access::ReadOnly };
-        let bounds = Bounds { binds: vec![bind], ..room.bounds() };
+        let bounds = SandboxSpec { binds: vec![bind], ..room.bounds() };
         let script = "(: > closed/a) 2>/dev/null && echo a; (: > closed/open/b) 2>/dev/null && echo b; : > c";
         assert_eq!(succeed(name, &runner, &room.sh(script), &bounds), "", "{name}");
         assert!(room.inside.join("c").exists(), "{name}");

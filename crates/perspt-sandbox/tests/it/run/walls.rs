@@ -111,13 +111,13 @@ fn this_machine_gives_everything_and_the_report_has_no_hole() {
     }
     assert!(ran.confinement.landlock.is_some());
     assert_eq!(ran.confinement.seccomp, Seccomp::On);
-    assert_eq!(block_on(runner().what_can_be_had()).unwrap(), ran.confinement);
+    assert_eq!(block_on(runner().available_confinement()).unwrap(), ran.confinement);
     assert_eq!(block_on(runner().refusals()).unwrap(), Vec::<String>::new());
 }
 
 #[test]
 fn what_is_ruled_out_is_reported_as_missing() {
-    let had = |allowed| block_on(runner().with(allowed).what_can_be_had()).unwrap();
+    let had = |allowed| block_on(runner().with(allowed).available_confinement()).unwrap();
     let partial = had(Allowed::without_namespaces());
     assert_eq!(partial.level(), Level::Partial);
     assert!(partial.namespaces.is_empty());

@@ -6,10 +6,10 @@ use perspt_core::event::{Commit, Ended, Event, KeptPlace, merkle};
 use perspt_core::hash::Sha;
 use perspt_core::ids::{BlobId, SessionId};
 use perspt_core::state::SessionState;
-use perspt_store::{Home, Traces, verify};
+use perspt_store::{Home, Traces, check_log};
 
 /// Checks one session; gives what there is, or what is wrong.
-pub fn verify_session(home: &Home, id: &SessionId) -> Result<String, String> {
+pub fn check_session(home: &Home, id: &SessionId) -> Result<String, String> {
     let mut cited: BTreeSet<BlobId> = BTreeSet::new();
     let mut texts: BTreeSet<BlobId> = BTreeSet::new();
     let mut state = SessionState::default();
@@ -17,7 +17,7 @@ pub fn verify_session(home: &Home, id: &SessionId) -> Result<String, String> {
     let mut commits: Vec<(u64, Commit)> = Vec::new();
     let mut base = Sha::ZERO;
     let mut unknown = 0u64;
-    let verified = verify(home, id, &mut |record| match record.decode() {
+    let verified = check_log(home, id, &mut |record| match record.decode() {
         Ok(event) => {
             cite(&event, &mut cited);
             state.apply(record.at, &event);
