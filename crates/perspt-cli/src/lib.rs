@@ -11,10 +11,14 @@ mod console;
 mod demo;
 mod fail;
 mod interrupts;
+mod machine;
+mod model;
 mod out;
 mod pick;
+mod session_id;
 mod view;
 mod wire;
+mod workspace;
 
 use std::process::ExitCode;
 

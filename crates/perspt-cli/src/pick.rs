@@ -5,7 +5,7 @@ use std::path::Path;
 
 use perspt_agent::AgentError;
 use perspt_agent::trouble::too_many_files;
-use perspt_core::event::{Event, SessionStarted};
+use perspt_core::event::Event;
 use perspt_core::ids::SessionId;
 use perspt_core::state::SessionState;
 use perspt_core::view::SessionView;
@@ -13,7 +13,7 @@ use perspt_store::{Follower, Home, LogReader, Record, SessionInfo, StoreError};
 
 use crate::check_session::check_session;
 use crate::fail::Failure;
-use crate::wire;
+use crate::workspace;
 
 /// Which session.
 pub enum Which<'a> {
@@ -66,7 +66,7 @@ fn last(home: &Home, sessions: &[SessionInfo]) -> Result<SessionId, Failure> {
 }
 
 fn last_here(home: &Home, sessions: &[SessionInfo]) -> Result<SessionId, Failure> {
-    let folder = wire::folder(None)?;
+    let folder = workspace::resolve(None)?;
     let known_last = home.last_session_in(&folder)?;
     let mut others = Vec::new();
     let mut unreadable = None;
@@ -192,16 +192,4 @@ pub fn view_of(home: &Home, id: &SessionId) -> Result<SessionView, Failure> {
 /// The state of a session, read without a lock.
 pub fn state_of(home: &Home, id: &SessionId) -> Result<SessionState, Failure> {
     read_session(home, id, &mut |_, _, _| {})
-}
-
-/// Refuses to go on with a session whose workspace is no longer where it was.
-pub fn check_workspace(meta: &SessionStarted) -> Result<(), Failure> {
-    if Path::new(&meta.workspace).is_dir() {
-        return Ok(());
-    }
-    Err(Failure::usage(
-        "the session's workspace is gone",
-        format!("{} is missing, or is not a folder", meta.workspace),
-        "put it back where it was, or start again with `perspt agent` where it is now",
-    ))
 }

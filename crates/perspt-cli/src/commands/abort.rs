@@ -15,9 +15,9 @@ use perspt_store::Home;
 use crate::args::AbortArgs;
 use crate::config::Config;
 use crate::fail::Failure;
-use crate::pick::{Which, check_workspace, pick, read_session, state_of};
+use crate::pick::{Which, pick, read_session, state_of};
 use crate::view::kept_place;
-use crate::{out, wire};
+use crate::{out, wire, workspace};
 
 const LOOK: Duration = Duration::from_millis(100);
 /// The owner ends its processes first; after this long something is wrong with it.
@@ -40,7 +40,7 @@ pub fn run(args: &AbortArgs) -> Result<u8, Failure> {
         home.inbox(&id)?.send(&Message::Abort { by: by.clone() })?;
         wait(&home, &id, &by)?
     } else {
-        before.meta.as_ref().map(check_workspace).transpose()?;
+        before.meta.as_ref().map(workspace::check_present).transpose()?;
         end_dead(&home, &id, &before, &by)?
     };
     say(&id, &state, "was aborted");

@@ -17,7 +17,7 @@ use super::{Shown, exit_code};
 use crate::args::{AgentArgs, RunArgs};
 use crate::config::Config;
 use crate::fail::Failure;
-use crate::{out, wire};
+use crate::{model, out, session_id, wire, workspace};
 
 /// Runs it.
 pub fn run(args: &AgentArgs) -> Result<u8, Failure> {
@@ -38,7 +38,7 @@ pub fn run(args: &AgentArgs) -> Result<u8, Failure> {
     }
     let approval = approval(&args.run)?;
     let home = wire::open_home(&config)?;
-    let workspace = wire::workspace(args.workspace.as_deref(), &home)?;
+    let workspace = workspace::for_session(args.workspace.as_deref(), &home)?;
     let lang = args.lang.as_deref().map(language).transpose()?;
     let wish =
         Wish { task, model: config.model()?, approval, allow: allowed(&config, &args.run.allow)?, lang };
@@ -105,7 +105,7 @@ pub fn start(
 ) -> Result<u8, Failure> {
     let Wish { task, model, approval, allow, lang } = wish;
     let started = SessionStarted {
-        session: wire::new_session_id(),
+        session: session_id::new(),
         workspace: workspace.to_string_lossy().into_owned(),
         task: task.to_owned(),
         model: model.to_owned(),
@@ -117,7 +117,7 @@ pub fn start(
         program: format!("perspt {}", env!("CARGO_PKG_VERSION")),
     };
     // Whether the model can be asked is found out again when it is; here nothing has been created or measured yet.
-    wire::make_model(model, config.base_url()?).map_err(AgentError::NotReady)?;
+    model::make(model, config.base_url()?).map_err(AgentError::NotReady)?;
     let mut shown = Shown::new(json);
     let left = pending(home, workspace).map_err(AgentError::Store)?;
     let open = begin(home, SystemClock.now(), started, shown.view())?;

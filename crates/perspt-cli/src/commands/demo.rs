@@ -6,7 +6,7 @@ use super::agent;
 use crate::args::{DemoArgs, DemoLanguage};
 use crate::config::Config;
 use crate::fail::Failure;
-use crate::{demo, out, wire};
+use crate::{demo, out, session_id, wire, workspace};
 
 /// Runs it.
 pub fn run(args: &DemoArgs) -> Result<u8, Failure> {
@@ -16,7 +16,7 @@ pub fn run(args: &DemoArgs) -> Result<u8, Failure> {
     };
     let config = Config::load()?;
     let home = wire::open_home(&config)?;
-    let folder = std::env::temp_dir().join(format!("perspt-demo-{language}-{}", wire::new_session_id()));
+    let folder = std::env::temp_dir().join(format!("perspt-demo-{language}-{}", session_id::new()));
     std::fs::create_dir_all(&folder).map_err(|error| {
         Failure::internal(
             "the demo has no folder to work in",
@@ -24,7 +24,7 @@ pub fn run(args: &DemoArgs) -> Result<u8, Failure> {
             "set TMPDIR to a folder that you can write to",
         )
     })?;
-    let workspace = wire::workspace(Some(&folder), &home)?;
+    let workspace = workspace::for_session(Some(&folder), &home)?;
     for line in INTRODUCTION {
         out::line(line);
     }

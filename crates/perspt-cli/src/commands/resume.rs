@@ -14,9 +14,9 @@ use super::{Shown, agent, exit_code};
 use crate::args::ResumeArgs;
 use crate::config::Config;
 use crate::fail::Failure;
-use crate::pick::{Which, check_workspace, pick, state_of};
+use crate::pick::{Which, pick, state_of};
 use crate::view::record_line;
-use crate::{out, wire};
+use crate::{out, wire, workspace};
 
 /// Runs it.
 pub fn run(args: &ResumeArgs) -> Result<u8, Failure> {
@@ -42,8 +42,8 @@ pub fn run(args: &ResumeArgs) -> Result<u8, Failure> {
         }
         return Ok(end.outcome.exit_code());
     }
-    check_workspace(&meta)?;
-    wire::check_writable(Path::new(&meta.workspace))?;
+    workspace::check_present(&meta)?;
+    workspace::check_writable(Path::new(&meta.workspace))?;
     let asks = meta.approval == Approval::Person || args.run.wait_for_approval;
     let approval = if asks { agent::approval(&args.run)? } else { Approval::Policy };
     let mut limits = meta.settings.limits;
