@@ -168,9 +168,9 @@ impl Class {
 pub enum Severity {
     /// Keeps the node unstable, whatever the weights.
     Error,
-    /// Shown.
+    /// Shown, and never charged.
     Warning,
-    /// Shown.
+    /// Shown, and never charged; less than a warning.
     Note,
 }
 

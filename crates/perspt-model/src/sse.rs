@@ -4,7 +4,7 @@
 //! ignored. Only an event's name and data are kept. Bytes that are not UTF-8 stay visible to the reader as such: a
 //! replaced character would be a change nobody sees.
 
-/// One event.
+/// One server-sent event.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SseEvent {
     /// The `event` field; empty where there was none.

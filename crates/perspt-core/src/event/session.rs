@@ -69,7 +69,7 @@ impl Default for Settings {
     }
 }
 
-/// Who approves.
+/// Who answers questions over plan and consents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Approval {
@@ -93,7 +93,7 @@ pub struct SessionStarted {
     /// The endpoint, without credentials.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_url: Option<String>,
-    /// Who approves.
+    /// Whether a person is asked.
     pub approval: Approval,
     /// What the user permits from the start.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -199,7 +199,7 @@ pub struct MissingTool {
 pub struct Trouble {
     /// What happened.
     pub what: String,
-    /// Why.
+    /// The reason, in one sentence.
     pub why: String,
     /// What to do.
     pub todo: String,

@@ -93,9 +93,9 @@ pub struct ToolView {
 pub struct PlanView {
     /// The hash over its nodes.
     pub hash: Sha,
-    /// Which revision.
+    /// Counts the plans of the session, from one.
     pub revision: u32,
-    /// Whose.
+    /// Who made the plan.
     pub source: PlanSource,
 }
 

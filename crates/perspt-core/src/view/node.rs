@@ -17,7 +17,7 @@ use crate::state::{Node, NodeState, SessionState, Work};
 /// A node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NodeView {
-    /// Its name.
+    /// The name that the plan gives it.
     pub id: NodeId,
     /// What it is to do.
     pub goal: String,

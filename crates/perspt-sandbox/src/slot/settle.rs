@@ -18,7 +18,7 @@ pub const READ_TRIES: u32 = 3;
 pub enum Settled {
     /// A file or link that had this stamp before and after its bytes were read.
     Is(FileStamp, Sha),
-    /// Nothing.
+    /// There is nothing at the path.
     Gone,
     /// A folder.
     Folder,
