@@ -7,7 +7,7 @@ use perspt_core::event::{Ended, Event, SCHEMA, SessionResumed, SessionStarted};
 use perspt_core::ids::{Millis, SessionId};
 use perspt_core::outcome::NodeEnd;
 use perspt_core::state::SessionState;
-use perspt_store::publish::{self, Kept, Publication, Published};
+use perspt_store::publish::{self, KeptBytes, Publication, Published};
 use perspt_store::{Home, LogWriter, Opened, StoreError, TailCut, WorkspaceLease};
 
 use crate::AgentError;
@@ -37,7 +37,8 @@ pub fn begin(
     view: &mut dyn View,
 ) -> Result<Open, AgentError> {
     let workspace = PathBuf::from(&started.workspace);
-    let lease = patiently(|| Ok(WorkspaceLease::try_acquire(home, &workspace, &started.session)?))?;
+    let lease =
+        wait_for_dead_holder(|| Ok(WorkspaceLease::try_acquire(home, &workspace, &started.session)?))?;
     finish_of_another(home, &lease, at)?;
     let writer = LogWriter::create(home, &started.session)?;
     let mut log = OpenLog { writer, state: SessionState::default(), cut: None, at, view };
@@ -103,7 +104,7 @@ impl<'v> OpenLog<'v> {
         at: Millis,
         view: &'v mut dyn View,
     ) -> Result<OpenLog<'v>, AgentError> {
-        let (opened, state, released) = patiently(|| read_for_writing(home, id))?;
+        let (opened, state, released) = wait_for_dead_holder(|| read_for_writing(home, id))?;
         if released {
             // Whoever recorded that may have been killed before it was done.
             home.texts(id)?.release()?;
@@ -136,7 +137,7 @@ impl<'v> OpenLog<'v> {
                 }
                 // Taken back: the next attempt finds out what moved.
                 Published::BaseMoved { kept, .. } => {
-                    self.tell(kept)?;
+                    self.record_kept(kept)?;
                     Ended::Lost
                 }
             };
@@ -147,10 +148,10 @@ impl<'v> OpenLog<'v> {
             }
         }
         let kept = publish::settle(home, lease)?;
-        self.tell(kept)
+        self.record_kept(kept)
     }
 
-    fn tell(&mut self, kept: Vec<Kept>) -> Result<(), AgentError> {
+    fn record_kept(&mut self, kept: Vec<KeptBytes>) -> Result<(), AgentError> {
         kept.into_iter().try_for_each(|kept| self.append(&bytes_kept(kept)))
     }
 
@@ -180,12 +181,12 @@ fn read_for_writing(home: &Home, id: &SessionId) -> Result<(Opened, SessionState
 }
 
 /// Takes a lock. Where it is held for a process that is gone, its last children are about to let go of it.
-fn patiently<T>(take: impl Fn() -> Result<T, AgentError>) -> Result<T, AgentError> {
+fn wait_for_dead_holder<T>(take: impl Fn() -> Result<T, AgentError>) -> Result<T, AgentError> {
     const LOOK: Duration = Duration::from_millis(20);
     const LOOKS: u32 = 250;
     for _ in 0..LOOKS {
         match take() {
-            Err(AgentError::Store(StoreError::Held { holder, .. })) if !holder.lives() => {
+            Err(AgentError::Store(StoreError::Held { holder, .. })) if !holder.is_alive() => {
                 std::thread::sleep(LOOK);
             }
             other => return other,
@@ -203,7 +204,7 @@ fn take_up<'v>(
 ) -> Result<(OpenLog<'v>, PathBuf, WorkspaceLease), AgentError> {
     let mut log = OpenLog::open(home, id, at, view)?;
     let workspace = PathBuf::from(&log.state.meta.as_ref().ok_or(AgentError::NeverBegun)?.workspace);
-    let lease = patiently(|| Ok(WorkspaceLease::try_acquire(home, &workspace, id)?))?;
+    let lease = wait_for_dead_holder(|| Ok(WorkspaceLease::try_acquire(home, &workspace, id)?))?;
     match publish::pending(home, lease.workspace())? {
         Some(publication) if publication.session == *id => log.finish(home, &lease, &publication)?,
         Some(_) => finish_of_another(home, &lease, at)?,

@@ -15,7 +15,6 @@ pub struct Args {
     pub command: Command,
 }
 
-/// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Do a task: plan it, write it, verify it, keep what is proved

@@ -15,7 +15,6 @@ use tokio::task::JoinHandle;
 use crate::out::{self, plain};
 use crate::view::plan_lines;
 
-/// The terminal.
 #[derive(Default)]
 pub struct Person {
     streamed: AtomicUsize,
@@ -28,7 +27,7 @@ const STEP: usize = 2048;
 
 /// Drops what was typed before the question: nobody can have meant it as an answer. Where it cannot be dropped there
 /// is no terminal any more, and then nothing is read as an answer either.
-fn forget_what_was_typed() {
+fn discard_pending_input() {
     let _ = rustix::termios::tcflush(std::io::stdin(), rustix::termios::QueueSelector::IFlush);
 }
 
@@ -56,9 +55,9 @@ impl Person {
             ));
             return std::future::pending().await;
         }
-        forget_what_was_typed();
+        discard_pending_input();
         out::prompt(question);
-        let mut reader = Reader { held: &self.line, line: None };
+        let mut reader = LineReader { held: &self.line, line: None };
         let waiting = self.line.lock().unwrap_or_else(PoisonError::into_inner).take();
         let line = reader.line.insert(waiting.unwrap_or_else(|| tokio::task::spawn_blocking(read_line)));
         let typed = line.await;
@@ -68,12 +67,12 @@ impl Person {
 }
 
 /// Puts the line that is being waited for back where the next question finds it.
-struct Reader<'a> {
+struct LineReader<'a> {
     held: &'a Mutex<Option<JoinHandle<Option<String>>>>,
     line: Option<JoinHandle<Option<String>>>,
 }
 
-impl Drop for Reader<'_> {
+impl Drop for LineReader<'_> {
     fn drop(&mut self) {
         if let Some(line) = self.line.take() {
             out::note("");
@@ -106,8 +105,9 @@ fn show_needs(needs: &[Need], inventory: &Inventory) {
         out::note("");
         out::note(&format!("{} {}", need.kind, plain(&need.subject)));
         out::note(&format!("  {}", plain(&need.why)));
-        let told = need.weaker.iter().map(|line| format!("weaker: {line}")).chain(need.notes.iter().cloned());
-        told.for_each(|line| out::note(&format!("  {}", plain(&line))));
+        let details =
+            need.weaker.iter().map(|line| format!("weaker: {line}")).chain(need.notes.iter().cloned());
+        details.for_each(|line| out::note(&format!("  {}", plain(&line))));
         if let Some((old, new)) = texts(need, inventory) {
             show_text("before", old);
             show_text("now", if new.is_empty() { "(removed)" } else { new });

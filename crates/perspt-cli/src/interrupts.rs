@@ -11,7 +11,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 const LOOK: Duration = Duration::from_millis(200);
 
 /// The product's interrupts.
-pub struct Terminal {
+pub struct ProcessInterrupts {
     interrupt: Signal,
     terminate: Signal,
     /// `None` where whoever started us had it ignored, as `nohup` does: then it stays so.
@@ -20,10 +20,10 @@ pub struct Terminal {
     seen: Vec<String>,
 }
 
-impl Terminal {
+impl ProcessInterrupts {
     /// Listens from now on.
-    pub fn new(inbox: Inbox) -> std::io::Result<Terminal> {
-        Ok(Terminal {
+    pub fn new(inbox: Inbox) -> std::io::Result<ProcessInterrupts> {
+        Ok(ProcessInterrupts {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
             hang_up: if is_ignored(SignalKind::hangup()) {
@@ -49,7 +49,7 @@ impl Terminal {
     }
 }
 
-impl Interrupts for Terminal {
+impl Interrupts for ProcessInterrupts {
     fn next(&mut self) -> BoxFuture<'_, Interrupt> {
         Box::pin(async move {
             loop {

@@ -15,8 +15,8 @@ use crate::check_session::check_session;
 use crate::fail::Failure;
 use crate::workspace;
 
-/// Which session.
-pub enum Which<'a> {
+/// How a command names its session.
+pub enum SessionChoice<'a> {
     /// The one whose id begins so.
     Named(&'a str),
     /// The last one of the folder this process stands in.
@@ -31,10 +31,10 @@ const FITTING: usize = 5;
 const FOLDERS: usize = 3;
 
 /// The session's id.
-pub fn pick(home: &Home, which: &Which<'_>) -> Result<SessionId, Failure> {
+pub fn pick(home: &Home, choice: &SessionChoice<'_>) -> Result<SessionId, Failure> {
     let sessions = home.sessions()?;
-    match which {
-        Which::Named(begin) => {
+    match choice {
+        SessionChoice::Named(begin) => {
             let mut fit =
                 sessions.iter().map(|session| &session.id).filter(|id| id.as_str().starts_with(begin));
             match (fit.next(), fit.next()) {
@@ -43,8 +43,8 @@ pub fn pick(home: &Home, which: &Which<'_>) -> Result<SessionId, Failure> {
                 (None, _) => Err(not_found(format!("no session begins with `{begin}`"), LIST.to_owned())),
             }
         }
-        Which::Last => last(home, &sessions),
-        Which::LastHere => last_here(home, &sessions),
+        SessionChoice::Last => last(home, &sessions),
+        SessionChoice::LastHere => last_here(home, &sessions),
     }
 }
 
@@ -56,10 +56,10 @@ fn not_found(why: String, todo: String) -> Failure {
 
 fn last(home: &Home, sessions: &[SessionInfo]) -> Result<SessionId, Failure> {
     for session in sessions {
-        match begun(home, &session.id) {
-            Begun::In(_) => return Ok(session.id.clone()),
-            Begun::Never => {}
-            Begun::Unreadable(failure) => return Err(failure),
+        match beginning(home, &session.id) {
+            Beginning::In(_) => return Ok(session.id.clone()),
+            Beginning::Never => {}
+            Beginning::Unreadable(failure) => return Err(failure),
         }
     }
     Err(not_found("there is no session yet".to_owned(), LIST.to_owned()))
@@ -71,17 +71,19 @@ fn last_here(home: &Home, sessions: &[SessionInfo]) -> Result<SessionId, Failure
     let mut others = Vec::new();
     let mut unreadable = None;
     for session in sessions {
-        match begun(home, &session.id) {
-            Begun::In(workspace) if Path::new(&workspace) == folder => return Ok(session.id.clone()),
-            Begun::In(workspace) => {
+        match beginning(home, &session.id) {
+            Beginning::In(workspace) if Path::new(&workspace) == folder => return Ok(session.id.clone()),
+            Beginning::In(workspace) => {
                 if others.len() < FOLDERS && !others.contains(&workspace) {
                     others.push(workspace);
                 }
             }
-            Begun::Never => {}
+            Beginning::Never => {}
             // An older one of this folder is not the last.
-            Begun::Unreadable(failure) if known_last.as_ref() == Some(&session.id) => return Err(failure),
-            Begun::Unreadable(failure) => {
+            Beginning::Unreadable(failure) if known_last.as_ref() == Some(&session.id) => {
+                return Err(failure);
+            }
+            Beginning::Unreadable(failure) => {
                 unreadable.get_or_insert(failure);
             }
         }
@@ -113,7 +115,7 @@ fn ambiguous<'a>(begin: &str, fit: impl Iterator<Item = &'a SessionId>) -> Failu
 }
 
 /// How a session began, as far as its first record can be read.
-enum Begun {
+enum Beginning {
     /// In this workspace.
     In(String),
     /// It was killed before its first record, or is no session at all.
@@ -122,24 +124,24 @@ enum Begun {
     Unreadable(Failure),
 }
 
-fn begun(home: &Home, id: &SessionId) -> Begun {
+fn beginning(home: &Home, id: &SessionId) -> Beginning {
     let first = LogReader::open(home, id).and_then(|mut reader| reader.poll());
     match first {
         Ok(Some(record)) => match record.decode() {
-            Ok(Event::SessionStarted(started)) => Begun::In(started.workspace),
-            Ok(_) => Begun::Unreadable(damaged(id, "its first record does not start a session")),
+            Ok(Event::SessionStarted(started)) => Beginning::In(started.workspace),
+            Ok(_) => Beginning::Unreadable(damaged(id, "its first record does not start a session")),
             Err(unknown) => {
                 let error = AgentError::TooNew { seq: record.seq, unknown };
-                Begun::Unreadable(unreadable(id, error))
+                Beginning::Unreadable(unreadable(id, error))
             }
         },
-        Ok(None) => lost(home, id).map_or(Begun::Never, Begun::Unreadable),
-        Err(error) => Begun::Unreadable(unreadable(id, error.into())),
+        Ok(None) => damage_without_records(home, id).map_or(Beginning::Never, Beginning::Unreadable),
+        Err(error) => Beginning::Unreadable(unreadable(id, error.into())),
     }
 }
 
 /// The damage of a session without a record, unless it was killed at its very beginning.
-fn lost(home: &Home, id: &SessionId) -> Option<Failure> {
+fn damage_without_records(home: &Home, id: &SessionId) -> Option<Failure> {
     check_session(home, id).err().map(|why| damaged(id, &why))
 }
 
@@ -175,7 +177,7 @@ pub fn read_session(
         each(record, event, state);
     });
     let state = state.map_err(|error| unreadable(id, error.into()))?;
-    if records > 0 { Ok(state) } else { lost(home, id).map_or(Ok(state), Err) }
+    if records > 0 { Ok(state) } else { damage_without_records(home, id).map_or(Ok(state), Err) }
 }
 
 /// A session as people see it, read without a lock.
@@ -186,7 +188,7 @@ pub fn view_of(home: &Home, id: &SessionId) -> Result<SessionView, Failure> {
         Ok(follower.view(home.owner(id)?))
     };
     let view: SessionView = followed().map_err(|error: StoreError| unreadable(id, error.into()))?;
-    if view.records > 0 { Ok(view) } else { lost(home, id).map_or(Ok(view), Err) }
+    if view.records > 0 { Ok(view) } else { damage_without_records(home, id).map_or(Ok(view), Err) }
 }
 
 /// The state of a session, read without a lock.

@@ -16,7 +16,7 @@ use perspt_store::{Home, RealDisk};
 use crate::config::{self, Config};
 use crate::console::Person;
 use crate::fail::Failure;
-use crate::interrupts::Terminal;
+use crate::interrupts::ProcessInterrupts;
 use crate::{machine, model};
 
 /// The hidden word under which this program is the sandbox's helper.
@@ -82,7 +82,7 @@ pub fn drive(home: &Home, config: &Config, open: Open, view: &mut dyn View) -> R
     };
     let inbox = home.inbox(&session)?;
     let result = runtime.block_on(async {
-        let mut interrupts = Terminal::new(inbox).map_err(|error| {
+        let mut interrupts = ProcessInterrupts::new(inbox).map_err(|error| {
             Failure::internal("perspt cannot listen for signals", error.to_string(), "report this")
         })?;
         let loop_of = Session {

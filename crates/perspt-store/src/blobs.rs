@@ -26,18 +26,18 @@ pub(crate) fn unique(prefix: &str) -> String {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shelf {
     /// Kept for good.
-    Lasting,
+    Permanent,
     /// Kept until released.
-    Passing,
+    Temporary,
 }
 
 impl Shelf {
-    pub(crate) const ALL: [Shelf; 2] = [Shelf::Lasting, Shelf::Passing];
+    pub(crate) const ALL: [Shelf; 2] = [Shelf::Permanent, Shelf::Temporary];
 
     pub(crate) fn folder(self) -> &'static str {
         match self {
-            Shelf::Lasting => "blobs",
-            Shelf::Passing => "texts",
+            Shelf::Permanent => "blobs",
+            Shelf::Temporary => "texts",
         }
     }
 }

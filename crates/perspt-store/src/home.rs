@@ -27,7 +27,7 @@ pub struct Home {
     disk: Arc<dyn Disk>,
     /// Folders whose entry this process has made durable. A folder that is merely there may be the work of a
     /// process that was killed before its sync.
-    sure: Arc<Mutex<BTreeSet<PathBuf>>>,
+    durable: Arc<Mutex<BTreeSet<PathBuf>>>,
 }
 
 /// One session as a listing shows it.
@@ -61,7 +61,7 @@ impl Home {
         if !root.is_absolute() {
             return Err(StoreError::NotAbsolute(root));
         }
-        Ok(Home { root, disk, sure: Arc::default() })
+        Ok(Home { root, disk, durable: Arc::default() })
     }
 
     /// The path of the home.
@@ -86,32 +86,32 @@ impl Home {
 
     /// The blobs of a session that are kept for good.
     pub fn blobs(&self, id: &SessionId) -> Result<Blobs, StoreError> {
-        self.shelf(id, Shelf::Lasting)
+        self.shelf(id, Shelf::Permanent)
     }
 
     /// The blobs of a session that are kept until they are released: prompts and answers.
     pub fn texts(&self, id: &SessionId) -> Result<Blobs, StoreError> {
-        self.shelf(id, Shelf::Passing)
+        self.shelf(id, Shelf::Temporary)
     }
 
     pub(crate) fn shelf(&self, id: &SessionId, shelf: Shelf) -> Result<Blobs, StoreError> {
-        checked(id)?;
+        check_id(id)?;
         Ok(Blobs::new(self.clone(), id.clone(), shelf))
     }
 
     /// The inbox of a session.
     pub fn inbox(&self, id: &SessionId) -> Result<Inbox, StoreError> {
-        checked(id)?;
+        check_id(id)?;
         Ok(Inbox::new(self.clone(), id.clone()))
     }
 
     /// Every session, the newest first. Reads one line of each log.
     pub fn sessions(&self) -> Result<Vec<SessionInfo>, StoreError> {
-        let Some(sessions) = self.reading(&[SESSIONS])? else { return Ok(Vec::new()) };
+        let Some(sessions) = self.existing(&[SESSIONS])? else { return Ok(Vec::new()) };
         let mut found = Vec::new();
         for name in sessions.names()? {
             let id = SessionId(name);
-            if checked(&id).is_ok()
+            if check_id(&id).is_ok()
                 && let Ok(folder) = sessions.folder(id.as_str())
             {
                 found.push(session_info(id, &folder)?);
@@ -144,7 +144,7 @@ impl Home {
     }
 
     /// A folder below the home, to read from; `None` if it is missing.
-    fn reading(&self, parts: &[&str]) -> Result<Option<Folder>, StoreError> {
+    fn existing(&self, parts: &[&str]) -> Result<Option<Folder>, StoreError> {
         let Some(mut folder) = optional(Folder::root(self.disk(), &self.root))? else { return Ok(None) };
         for part in parts {
             let Some(next) = optional(folder.folder(part))? else { return Ok(None) };
@@ -154,7 +154,7 @@ impl Home {
     }
 
     /// A folder below the home, made and made durable where needed.
-    fn writing(&self, parts: &[&str]) -> Result<Folder, StoreError> {
+    fn made(&self, parts: &[&str]) -> Result<Folder, StoreError> {
         let mut folder = self.make_root(&self.root)?;
         for part in parts {
             folder = self.ensure(&folder, part)?;
@@ -164,24 +164,24 @@ impl Home {
 
     /// The folder of a session that exists.
     pub(crate) fn session(&self, id: &SessionId) -> Result<Folder, StoreError> {
-        checked(id)?;
-        self.reading(&[SESSIONS, id.as_str()])?.ok_or_else(|| StoreError::NoSession(id.clone()))
+        check_id(id)?;
+        self.existing(&[SESSIONS, id.as_str()])?.ok_or_else(|| StoreError::NoSession(id.clone()))
     }
 
     /// The folder of a session, made where it is missing.
     pub(crate) fn make_session(&self, id: &SessionId) -> Result<Folder, StoreError> {
-        checked(id)?;
-        self.writing(&[SESSIONS, id.as_str()])
+        check_id(id)?;
+        self.made(&[SESSIONS, id.as_str()])
     }
 
     /// What the home holds about a workspace, to read from.
     pub(crate) fn workspace(&self, path: &Path) -> Result<Option<Folder>, StoreError> {
-        self.reading(&[WORKSPACES, &workspace_key(path)])
+        self.existing(&[WORKSPACES, &workspace_key(path)])
     }
 
     /// What the home holds about a workspace, made where it is missing.
     pub(crate) fn make_workspace(&self, path: &Path) -> Result<Folder, StoreError> {
-        self.writing(&[WORKSPACES, &workspace_key(path)])
+        self.made(&[WORKSPACES, &workspace_key(path)])
     }
 
     /// A folder below `parent`, whose entry is durable on return.
@@ -197,10 +197,10 @@ impl Home {
                 (parent.folder(name)?, true)
             }
         };
-        let mut sure = self.sure.lock().unwrap_or_else(PoisonError::into_inner);
-        if made || !sure.contains(&folder.path) {
+        let mut durable = self.durable.lock().unwrap_or_else(PoisonError::into_inner);
+        if made || !durable.contains(&folder.path) {
             parent.sync()?;
-            sure.insert(folder.path.clone());
+            durable.insert(folder.path.clone());
         }
         Ok(folder)
     }
@@ -208,7 +208,7 @@ impl Home {
     /// The home's own folder, made where it is missing, with those above it.
     fn make_root(&self, path: &Path) -> Result<Folder, StoreError> {
         if let Some(folder) = optional(Folder::root(self.disk(), path))? {
-            self.adopt(&folder)?;
+            self.sync_entry(&folder)?;
             return Ok(folder);
         }
         let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
@@ -225,9 +225,9 @@ impl Home {
     /// Makes the entry of a folder durable that was there before us. Only an empty one needs it: we put
     /// nothing into a folder before its entry is durable, so one with entries is not from a process that was
     /// killed in between. A parent that is closed to us was not ours to make an entry in.
-    fn adopt(&self, folder: &Folder) -> Result<(), StoreError> {
-        let mut sure = self.sure.lock().unwrap_or_else(PoisonError::into_inner);
-        if !sure.insert(folder.path.clone()) || !folder.names()?.is_empty() {
+    fn sync_entry(&self, folder: &Folder) -> Result<(), StoreError> {
+        let mut durable = self.durable.lock().unwrap_or_else(PoisonError::into_inner);
+        if !durable.insert(folder.path.clone()) || !folder.names()?.is_empty() {
             return Ok(());
         }
         let Some(above) = folder.path.parent() else { return Ok(()) };
@@ -254,7 +254,7 @@ fn session_info(id: SessionId, folder: &Folder) -> Result<SessionInfo, StoreErro
 }
 
 /// A session's id is a folder's name, so it must be a tame one.
-pub(crate) fn checked(id: &SessionId) -> Result<(), StoreError> {
+pub(crate) fn check_id(id: &SessionId) -> Result<(), StoreError> {
     let text = id.as_str();
     let tame = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if text.is_empty() || text.len() > 100 || text.starts_with('.') || !text.chars().all(tame) {

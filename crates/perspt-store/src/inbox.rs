@@ -23,16 +23,16 @@ pub struct Inbox {
 
 /// What lay in the inbox.
 #[derive(Debug, Default)]
-pub struct Taken {
+pub struct InboxContents {
     /// The messages, in the order they came, each with the name to pass to [`Inbox::done`].
     pub messages: Vec<(String, Message)>,
     /// What was no message. It has been moved aside.
-    pub garbage: Vec<Garbage>,
+    pub bad: Vec<BadMessage>,
 }
 
 /// A thing in the inbox that is no message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Garbage {
+pub struct BadMessage {
     /// The name it had.
     pub file: String,
     /// The name it has now, in the same folder.
@@ -65,8 +65,8 @@ impl Inbox {
     }
 
     /// Every message that has come. They stay until [`Inbox::done`].
-    pub fn take_all(&self) -> Result<Taken, StoreError> {
-        let mut taken = Taken::default();
+    pub fn take_all(&self) -> Result<InboxContents, StoreError> {
+        let mut taken = InboxContents::default();
         let Some(folder) = self.folder()? else { return Ok(taken) };
         for name in folder.names()? {
             if name.starts_with(STAGED) || name.starts_with(ASIDE) {
@@ -74,7 +74,7 @@ impl Inbox {
             }
             match message(&folder, &name) {
                 Ok(message) => taken.messages.push((name, message)),
-                Err(why) => taken.garbage.push(aside(&folder, name, why)?),
+                Err(why) => taken.bad.push(move_aside(&folder, name, why)?),
             }
         }
         Ok(taken)
@@ -110,7 +110,7 @@ fn message(folder: &Folder, name: &str) -> Result<Message, String> {
     serde_json::from_str(&text).map_err(|error| format!("it is no message this perspt knows: {error}"))
 }
 
-fn aside(folder: &Folder, file: String, why: String) -> Result<Garbage, StoreError> {
+fn move_aside(folder: &Folder, file: String, why: String) -> Result<BadMessage, StoreError> {
     let mut moved_to = format!("{ASIDE}{file}");
     let mut more = 1;
     while let Err(error) = folder.rename_new(&file, &moved_to) {
@@ -120,5 +120,5 @@ fn aside(folder: &Folder, file: String, why: String) -> Result<Garbage, StoreErr
         more += 1;
         moved_to = format!("{ASIDE}{more}-{file}");
     }
-    Ok(Garbage { file, moved_to, why })
+    Ok(BadMessage { file, moved_to, why })
 }

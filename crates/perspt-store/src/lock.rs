@@ -41,7 +41,7 @@ impl Holder {
 
     /// Whether that very process is still there. One that is gone may leave its lock behind for a moment, in a
     /// child that it had just forked and that is not another program yet.
-    pub fn lives(&self) -> bool {
+    pub fn is_alive(&self) -> bool {
         std::fs::read_to_string(format!("/proc/{}/stat", self.pid))
             .ok()
             .and_then(|stat| name_and_start(&stat))
@@ -114,7 +114,7 @@ impl Home {
     /// process that is just starting believe it is taken.
     pub fn holder(&self, id: &SessionId) -> Result<Option<Holder>, StoreError> {
         let holder = Holder::read(&self.session(id)?, LOCK);
-        Ok(holder.lives().then_some(holder))
+        Ok(holder.is_alive().then_some(holder))
     }
 
     /// The session that was the last to work in a workspace, as far as that was written down.

@@ -74,7 +74,7 @@ impl LogWriter {
         let mut scanner = Scanner::new(folder.open(LOG, Open::Any(FILE_MODE))?, folder.at(LOG));
         let torn = scan(&mut scanner, each)?;
         let cut = match torn {
-            Some(torn) => Some(keep(&folder, scanner.file(), torn)?),
+            Some(torn) => Some(save_torn_end(&folder, scanner.file(), torn)?),
             None => None,
         };
         // A process that was killed may have left the last record, or the log's name, unsynced; whoever is
@@ -159,7 +159,7 @@ fn scan(scanner: &mut Scanner, each: &mut dyn FnMut(Record)) -> Result<Option<To
 }
 
 /// Copies a torn end to a file beside the log, durably.
-fn keep(folder: &Folder, log: &dyn File, torn: Torn) -> Result<TailCut, StoreError> {
+fn save_torn_end(folder: &Folder, log: &dyn File, torn: Torn) -> Result<TailCut, StoreError> {
     let staged = "log.cut.new";
     folder.clear(staged)?;
     let copy = folder.open(staged, Open::New(FILE_MODE))?;

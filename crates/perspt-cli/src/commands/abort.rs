@@ -15,7 +15,7 @@ use perspt_store::Home;
 use crate::args::AbortArgs;
 use crate::config::Config;
 use crate::fail::Failure;
-use crate::pick::{Which, pick, read_session, state_of};
+use crate::pick::{SessionChoice, pick, read_session, state_of};
 use crate::view::kept_place;
 use crate::{out, wire, workspace};
 
@@ -25,15 +25,14 @@ const LOOKS: u32 = 600;
 /// After this many looks the person at the terminal is told what is waited for.
 const QUIET_LOOKS: u32 = 20;
 
-/// Runs it.
 pub fn run(args: &AbortArgs) -> Result<u8, Failure> {
     let config = Config::load()?;
     let home = wire::open_home(&config)?;
-    let id = pick(&home, &args.session.as_deref().map_or(Which::LastHere, Which::Named))?;
+    let id = pick(&home, &args.session.as_deref().map_or(SessionChoice::LastHere, SessionChoice::Named))?;
     let by = format!("process {}", std::process::id());
     let before = state_of(&home, &id)?;
     if before.end.as_ref().is_some_and(|end| !end.reason.is_resumable()) {
-        say(&id, &before, "had already ended");
+        print_result(&id, &before, "had already ended");
         return Ok(0);
     }
     let state = if home.holder(&id)?.is_some() {
@@ -43,7 +42,7 @@ pub fn run(args: &AbortArgs) -> Result<u8, Failure> {
         before.meta.as_ref().map(workspace::check_present).transpose()?;
         end_dead(&home, &id, &before, &by)?
     };
-    say(&id, &state, "was aborted");
+    print_result(&id, &state, "was aborted");
     Ok(0)
 }
 
@@ -92,7 +91,7 @@ fn wait(home: &Home, id: &SessionId, by: &str) -> Result<SessionState, Failure> 
     ))
 }
 
-fn say(id: &SessionId, state: &SessionState, what: &str) {
+fn print_result(id: &SessionId, state: &SessionState, what: &str) {
     let kept = |end: Option<NodeEnd>| end == Some(NodeEnd::Committed);
     let committed: Vec<&str> = state
         .order

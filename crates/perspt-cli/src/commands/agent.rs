@@ -13,13 +13,12 @@ use perspt_model::shown_url;
 use perspt_store::Home;
 use perspt_store::publish::pending;
 
-use super::{Shown, exit_code};
+use super::{Output, exit_code};
 use crate::args::{AgentArgs, RunArgs};
 use crate::config::Config;
 use crate::fail::Failure;
 use crate::{model, out, session_id, wire, workspace};
 
-/// Runs it.
 pub fn run(args: &AgentArgs) -> Result<u8, Failure> {
     let mut config = Config::load()?.with_run_args(&args.run);
     config.flag("energy_weights", "--energy-weights", args.energy_weights.clone());
@@ -40,9 +39,14 @@ pub fn run(args: &AgentArgs) -> Result<u8, Failure> {
     let home = wire::open_home(&config)?;
     let workspace = workspace::for_session(args.workspace.as_deref(), &home)?;
     let lang = args.lang.as_deref().map(language).transpose()?;
-    let wish =
-        Wish { task, model: config.model()?, approval, allow: allowed(&config, &args.run.allow)?, lang };
-    start(&home, &config, &workspace, wish, args.run.json)
+    let new_session = NewSession {
+        task,
+        model: config.model()?,
+        approval,
+        allow: allowed(&config, &args.run.allow)?,
+        lang,
+    };
+    start(&home, &config, &workspace, new_session, args.run.json)
 }
 
 /// What the user permits: by the configuration, then by flags.
@@ -66,12 +70,9 @@ fn language(name: &str) -> Result<PluginName, Failure> {
 }
 
 /// What a session is begun with.
-pub struct Wish<'a> {
-    /// The task.
+pub struct NewSession<'a> {
     pub task: &'a str,
-    /// The model.
     pub model: &'a str,
-    /// Who approves.
     pub approval: Approval,
     /// What is permitted from the start.
     pub allow: Vec<Grant>,
@@ -100,10 +101,10 @@ pub fn start(
     home: &Home,
     config: &Config,
     workspace: &Path,
-    wish: Wish<'_>,
+    new_session: NewSession<'_>,
     json: bool,
 ) -> Result<u8, Failure> {
-    let Wish { task, model, approval, allow, lang } = wish;
+    let NewSession { task, model, approval, allow, lang } = new_session;
     let started = SessionStarted {
         session: session_id::new(),
         workspace: workspace.to_string_lossy().into_owned(),
@@ -118,9 +119,9 @@ pub fn start(
     };
     // Whether the model can be asked is found out again when it is; here nothing has been created or measured yet.
     model::make(model, config.base_url()?).map_err(AgentError::NotReady)?;
-    let mut shown = Shown::new(json);
+    let mut output = Output::new(json);
     let left = pending(home, workspace).map_err(AgentError::Store)?;
-    let open = begin(home, SystemClock.now(), started, shown.view())?;
+    let open = begin(home, SystemClock.now(), started, output.view())?;
     if let Some(left) = left {
         out::note(&format!(
             "note: session {} was killed while it wrote files here; those writes were first finished or undone \
@@ -128,6 +129,6 @@ pub fn start(
             left.session, left.session
         ));
     }
-    let state = wire::drive(home, config, open, shown.view())?;
+    let state = wire::drive(home, config, open, output.view())?;
     Ok(exit_code(&state))
 }

@@ -14,7 +14,7 @@ use crate::args::{ApproveArgs, DenyArgs};
 use crate::config::Config;
 use crate::console::show_question;
 use crate::fail::Failure;
-use crate::pick::{Which, pick, state_of};
+use crate::pick::{SessionChoice, pick, state_of};
 use crate::{out, wire};
 
 const LOOK: Duration = Duration::from_millis(100);
@@ -35,7 +35,7 @@ pub fn deny(args: &DenyArgs) -> Result<u8, Failure> {
 fn answer(session: Option<&str>, decision: Decision) -> Result<u8, Failure> {
     let config = Config::load()?;
     let home = wire::open_home(&config)?;
-    let id = pick(&home, &session.map_or(Which::LastHere, Which::Named))?;
+    let id = pick(&home, &session.map_or(SessionChoice::LastHere, SessionChoice::Named))?;
     let state = state_of(&home, &id)?;
     let owner = home.owner(&id)?;
     let Some((effect, flight, question)) = state.open_question().filter(|_| owner == Owner::Alive) else {

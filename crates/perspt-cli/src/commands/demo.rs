@@ -8,7 +8,6 @@ use crate::config::Config;
 use crate::fail::Failure;
 use crate::{demo, out, session_id, wire, workspace};
 
-/// Runs it.
 pub fn run(args: &DemoArgs) -> Result<u8, Failure> {
     let language = match args.lang {
         DemoLanguage::Rust => "rust",
@@ -31,8 +30,9 @@ pub fn run(args: &DemoArgs) -> Result<u8, Failure> {
     let task = demo::task(language);
     out::line(&format!("$ perspt agent -y {}", out::value(task)));
     let model = format!("demo:{language}");
-    let wish = agent::Wish { task, model: &model, approval: Approval::Policy, allow: vec![], lang: None };
-    let code = agent::start(&home, &config, &workspace, wish, false)?;
+    let new_session =
+        agent::NewSession { task, model: &model, approval: Approval::Policy, allow: vec![], lang: None };
+    let code = agent::start(&home, &config, &workspace, new_session, false)?;
     out::line("");
     if code == 0 {
         closing(language, &workspace.to_string_lossy());

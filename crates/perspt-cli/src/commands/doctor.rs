@@ -13,7 +13,6 @@ use crate::config::Config;
 use crate::fail::Failure;
 use crate::{machine, model, out, wire, workspace};
 
-/// Runs it.
 pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {
     let config = Config::load()?;
     let folder = workspace::resolve(args.workspace.as_deref())?;

@@ -10,24 +10,23 @@ use perspt_core::outcome::NodeEnd;
 use perspt_model::shown_url;
 use perspt_store::{Follower, Home};
 
-use super::{Shown, agent, exit_code};
+use super::{Output, agent, exit_code};
 use crate::args::ResumeArgs;
 use crate::config::Config;
 use crate::fail::Failure;
-use crate::pick::{Which, pick, state_of};
+use crate::pick::{SessionChoice, pick, state_of};
 use crate::view::record_line;
 use crate::{out, wire, workspace};
 
-/// Runs it.
 pub fn run(args: &ResumeArgs) -> Result<u8, Failure> {
     let config = Config::load()?.with_run_args(&args.run);
     let home = wire::open_home(&config)?;
-    let which = match (&args.session, args.last) {
-        (Some(begin), _) => Which::Named(begin),
-        (None, true) => Which::Last,
-        (None, false) => Which::LastHere,
+    let choice = match (&args.session, args.last) {
+        (Some(begin), _) => SessionChoice::Named(begin),
+        (None, true) => SessionChoice::Last,
+        (None, false) => SessionChoice::LastHere,
     };
-    let id = pick(&home, &which)?;
+    let id = pick(&home, &choice)?;
     let before = state_of(&home, &id)?;
     let meta = before.meta.clone().ok_or(perspt_agent::AgentError::NeverBegun)?;
     if let Some(end) = before.end.as_ref().filter(|end| !end.reason.is_resumable()) {
@@ -58,8 +57,8 @@ pub fn run(args: &ResumeArgs) -> Result<u8, Failure> {
         allow: args.run.allow.clone(),
     };
     show_escalations(&before);
-    let mut shown = Shown::new(args.run.json);
-    let open = resume(&home, &id, SystemClock.now(), resumed, shown.view())?;
+    let mut output = Output::new(args.run.json);
+    let open = resume(&home, &id, SystemClock.now(), resumed, output.view())?;
     if let Some(cut) = &open.cut {
         out::note(&format!(
             "the last record was incomplete ({} bytes); it was cut off and saved as {}",
@@ -67,7 +66,7 @@ pub fn run(args: &ResumeArgs) -> Result<u8, Failure> {
             cut.kept_as.display()
         ));
     }
-    let state = wire::drive(&home, &config, open, shown.view())?;
+    let state = wire::drive(&home, &config, open, output.view())?;
     Ok(exit_code(&state))
 }
 

@@ -8,18 +8,17 @@ use serde_json::json;
 use crate::args::StatusArgs;
 use crate::config::Config;
 use crate::fail::Failure;
-use crate::pick::{Which, pick, view_of};
+use crate::pick::{SessionChoice, pick, view_of};
 use crate::view::{energy_words, kept_place, need_words};
 use crate::{out, wire};
 
-/// Runs it.
 pub fn run(args: &StatusArgs) -> Result<u8, Failure> {
     let config = Config::load()?;
     let home = wire::open_home(&config)?;
     if args.all {
         return list(&home, args.json);
     }
-    let id = pick(&home, &args.session.as_deref().map_or(Which::LastHere, Which::Named))?;
+    let id = pick(&home, &args.session.as_deref().map_or(SessionChoice::LastHere, SessionChoice::Named))?;
     let view = view_of(&home, &id)?;
     if args.json {
         print_json(&id, &view)
@@ -53,9 +52,9 @@ fn list(home: &Home, as_lines_of_json: bool) -> Result<u8, Failure> {
 }
 
 fn print_json(id: &SessionId, view: &SessionView) {
-    let mut told = serde_json::to_value(view).unwrap_or_default();
-    told["session"] = json!(id);
-    out::json_line(&told.to_string());
+    let mut fields = serde_json::to_value(view).unwrap_or_default();
+    fields["session"] = json!(id);
+    out::json_line(&fields.to_string());
 }
 
 fn show(id: &SessionId, view: &SessionView) {

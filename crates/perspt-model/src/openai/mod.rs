@@ -49,12 +49,12 @@ impl fmt::Debug for OpenAiConfig {
 /// not repeated.
 pub fn shown_url(text: &str) -> String {
     match Url::parse(text.trim()) {
-        Ok(url) if url.has_host() => shown(url),
+        Ok(url) if url.has_host() => without_credentials(url),
         Ok(_) | Err(_) => "(not an address)".to_owned(),
     }
 }
 
-fn shown(mut url: Url) -> String {
+fn without_credentials(mut url: Url) -> String {
     // Both calls fail only for addresses without a host, which have no credentials either.
     let _ = url.set_username("");
     let _ = url.set_password(None);
@@ -75,7 +75,7 @@ pub struct OpenAi {
 impl fmt::Debug for OpenAi {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("OpenAi")
-            .field("url", &shown(self.url.clone()))
+            .field("url", &without_credentials(self.url.clone()))
             .field("model", &self.model)
             .finish_non_exhaustive()
     }
@@ -136,7 +136,7 @@ impl OpenAi {
         if let Some(authorization) = &self.authorization {
             request = request.header(AUTHORIZATION, authorization.clone());
         }
-        request.send().await.map_err(|error| transport::sort(error, 0, &self.censor))
+        request.send().await.map_err(|error| transport::classify(error, 0, &self.censor))
     }
 
     /// Reads until the end mark, the end of the response, or the first error. Once the stop reason is there the
@@ -153,7 +153,7 @@ impl OpenAi {
         let mut body = Body::new(limits, content_type, self.censor.clone());
         loop {
             let piece = watch.guard(response.chunk()).await.and_then(|read| {
-                read.map_err(|error| transport::sort(error, body.bytes_received(), &self.censor))
+                read.map_err(|error| transport::classify(error, body.bytes_received(), &self.censor))
             });
             let piece = match piece {
                 Ok(Some(piece)) => piece,

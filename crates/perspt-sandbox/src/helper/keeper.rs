@@ -12,15 +12,15 @@ use crate::confine::sys::{self, Side};
 use crate::confine::{Failed, NameStep, Namespace, loopback};
 
 /// Runs the request from set-up to the end of everything it started; returns the keeper's exit code.
-pub(super) fn keep(request: &Request, control: &Control, streams: Streams, sockets: &[PathBuf]) -> i32 {
+pub(super) fn run(request: &Request, control: &Control, streams: Streams, sockets: &[PathBuf]) -> i32 {
     let command = match begin(request, control, streams, sockets) {
         Ok(command) => command,
-        Err(failed) => return i32::from(control.say(&Report::SetUpFailed(failed)).is_err()),
+        Err(failed) => return i32::from(control.send(&Report::SetUpFailed(failed)).is_err()),
     };
     let ended = wait_for(command);
     ending::end_everything_below();
-    let said = ended.and_then(|ended| control.say(&Report::Ended(ended)));
-    i32::from(said.is_err())
+    let sent = ended.and_then(|ended| control.send(&Report::Ended(ended)));
+    i32::from(sent.is_err())
 }
 
 fn begin(request: &Request, control: &Control, streams: Streams, sockets: &[PathBuf]) -> Result<Pid, Failed> {

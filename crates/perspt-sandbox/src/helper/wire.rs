@@ -123,7 +123,7 @@ impl Control {
     }
 
     /// Says one thing. Each report goes out in one write, so those of two processes do not mix.
-    pub(crate) fn say(&self, report: &Report) -> io::Result<()> {
+    pub(crate) fn send(&self, report: &Report) -> io::Result<()> {
         let mut line = serde_json::to_vec(report)?;
         line.push(b'\n');
         (&self.0).write_all(&line)

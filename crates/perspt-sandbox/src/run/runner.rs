@@ -162,7 +162,7 @@ impl Runner {
             let _over = gone.clone().drop_guard();
             let conversation = converse(&mut link, request, options.timeout, cancel).await;
             link.channel.close();
-            let status = link.helper.gone().await?;
+            let status = link.helper.wait().await?;
             conversation.map(|(cut_short, heard)| (cut_short, heard, status))
         };
         let out = capture(outputs.out, options.output_cap, gone.clone());
@@ -216,7 +216,7 @@ async fn converse(
         () = cancel.cancelled() => Some(RunEnd::Cancelled),
         () = tokio::time::sleep(timeout) => Some(RunEnd::Step(StepEnd::TimedOut)),
         // If it was killed, the keeper goes on and has to be told; if it ended, all has been said.
-        gone = helper.gone() => { gone?; None }
+        gone = helper.wait() => { gone?; None }
     };
     // What had ended by itself before was not cut short.
     let cut_short = cut_short.filter(|_| heard.ended.is_none());
@@ -231,7 +231,7 @@ async fn converse(
 impl HelperReports {
     /// Listens until helper and keeper have closed their ends.
     async fn listen(&mut self, channel: &mut Channel) -> Result<(), SandboxError> {
-        while let Some(report) = channel.hear().await? {
+        while let Some(report) = channel.receive().await? {
             match report {
                 Report::SetUpFailed(failed) => {
                     self.failed = Some(SandboxError::SetUp { step: failed.step, why: failed.why });

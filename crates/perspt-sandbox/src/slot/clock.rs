@@ -52,7 +52,7 @@ impl SlotClock {
 
     /// Waits until files written from here on are later than `latest`; returns a time that is, and that no
     /// such file will be before.
-    pub(super) fn pass(&self, latest: FsTime) -> Result<FsTime, SlotError> {
+    pub(super) fn wait_past(&self, latest: FsTime) -> Result<FsTime, SlotError> {
         for _ in 0..MOST_STEPS {
             let now = self.now()?;
             if now > latest {
@@ -74,7 +74,7 @@ impl SlotClock {
 
     /// Keeps `time` as the last that was seen: one small write of always the same length, which a kill does
     /// not cut in two.
-    pub(super) fn keep(&self, time: FsTime) -> Result<(), SlotError> {
+    pub(super) fn save(&self, time: FsTime) -> Result<(), SlotError> {
         let path = self.dir.join("clock");
         let text = format!("{:020}.{:09}\n", time.secs, time.nanos);
         open_own(&path)

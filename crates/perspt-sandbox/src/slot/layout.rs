@@ -97,7 +97,7 @@ impl Slot {
         }
         self.make_folders(&shape)?;
         if !due.is_empty() {
-            self.clock.pass(last.max(now).max(believable(&scan, now)))?;
+            self.clock.wait_past(last.max(now).max(believable(&scan, now)))?;
         }
         let mut fresh = Vec::new();
         for (path, entry, due) in due {
@@ -222,13 +222,13 @@ impl Slot {
         fresh: Vec<(RelPath, FileStamp, Sha)>,
     ) -> Result<(), SlotError> {
         let floor = match fresh.iter().map(|(_, stamp, _)| stamp.ctime).max() {
-            Some(latest) => self.clock.pass(latest)?,
+            Some(latest) => self.clock.wait_past(latest)?,
             None => self.clock.now()?,
         };
         for (path, stamp, hash) in fresh {
             files.record(path, stamp, hash, floor);
         }
-        self.clock.keep(floor)?;
+        self.clock.save(floor)?;
         self.remember(files)
     }
 }

@@ -81,7 +81,7 @@ impl Slot {
         drift.changed = changed.into_iter().collect();
         drift.refreshed = touched.len() as u64;
         if !touched.is_empty() {
-            self.clock.pass(now.max(believable(&scan, now)))?;
+            self.clock.wait_past(now.max(believable(&scan, now)))?;
         }
         let mut fresh = Vec::new();
         for (path, entry) in touched {
@@ -100,7 +100,7 @@ impl Slot {
                 let files = laid.files.clone();
                 self.settle_stamps(files, fresh)
             }
-            Some(_) | None => self.clock.now().and_then(|now| self.clock.keep(now)),
+            Some(_) | None => self.clock.now().and_then(|now| self.clock.save(now)),
         }
     }
 }

@@ -22,7 +22,8 @@ mod workspace;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use perspt_core::ids::{BlobId, EffectId, SessionId};
+use perspt_core::event::KeptPlace;
+use perspt_core::ids::{EffectId, SessionId};
 use perspt_core::path::RelPath;
 use perspt_core::tree::{Change, Entry};
 use serde::{Deserialize, Serialize};
@@ -62,26 +63,17 @@ pub enum Published {
         /// The paths that are not what the publication was made for.
         paths: Vec<RelPath>,
         /// Bytes of the user's that no longer have a place in the tree.
-        kept: Vec<Kept>,
+        kept: Vec<KeptBytes>,
     },
 }
 
 /// Bytes that came out of the tree and that nobody had a copy of: someone wrote them while we were at work.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kept {
+pub struct KeptBytes {
     /// The path they were at.
     pub path: RelPath,
     /// Where they are now.
-    pub place: KeptAs,
-}
-
-/// Where bytes are kept.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum KeptAs {
-    /// In a blob of the session.
-    Blob(BlobId),
-    /// Under this name in the tree: it is a folder or a special file.
-    Path(RelPath),
+    pub place: KeptPlace,
 }
 
 struct Job<'a> {
@@ -125,7 +117,7 @@ pub fn publish(
 }
 
 /// Whoever wrote bytes that had to be kept has changed the base: that comes before whatever else went wrong.
-fn moved_by(kept: Vec<Kept>) -> Published {
+fn moved_by(kept: Vec<KeptBytes>) -> Published {
     Published::BaseMoved { paths: kept.iter().map(|kept| kept.path.clone()).collect(), kept }
 }
 
@@ -156,7 +148,7 @@ pub fn finish(home: &Home, lease: &WorkspaceLease) -> Result<Published, StoreErr
 /// Clears up after a publication whose commit event is in the log: removes the old files and folders that
 /// became empty, then the journal. May be killed and called again. Hands back bytes that someone wrote to an
 /// old file after it was replaced.
-pub fn settle(home: &Home, lease: &WorkspaceLease) -> Result<Vec<Kept>, StoreError> {
+pub fn settle(home: &Home, lease: &WorkspaceLease) -> Result<Vec<KeptBytes>, StoreError> {
     let Some(journal) = journal::read(home, lease.workspace())? else { return Ok(Vec::new()) };
     let job = Job { journal: &journal, workspace: WorkspaceTree::new(lease), home };
     let kept = job.clear_temps()?;

@@ -1,18 +1,19 @@
 //! Taking a publication back. Whatever a user wrote since stays where they wrote it; what we put in comes out.
 
+use perspt_core::event::KeptPlace;
 use perspt_core::path::RelPath;
 use perspt_core::tree::Change;
 
 use super::step::{Content, part_of};
 use super::workspace::FolderLookup;
-use super::{Job, Kept, KeptAs, journal};
+use super::{Job, KeptBytes, journal};
 use crate::disk::Kind;
 use crate::error::StoreError;
 use crate::folder::{Folder, optional};
 
 impl Job<'_> {
     /// Puts every change back, clears up and removes the journal.
-    pub(super) fn take_back(&self) -> Result<Vec<Kept>, StoreError> {
+    pub(super) fn take_back(&self) -> Result<Vec<KeptBytes>, StoreError> {
         for (n, change) in self.changes().iter().enumerate().rev() {
             if let FolderLookup::Open(folder) = self.workspace.parent_of(&change.path)? {
                 self.put_back(&folder, n, change)?;
@@ -64,7 +65,7 @@ impl Job<'_> {
     }
 
     /// Removes the temps. What is neither old nor new content goes into a blob first.
-    pub(super) fn clear_temps(&self) -> Result<Vec<Kept>, StoreError> {
+    pub(super) fn clear_temps(&self) -> Result<Vec<KeptBytes>, StoreError> {
         let mut kept = Vec::new();
         for (n, change) in self.changes().iter().enumerate() {
             let FolderLookup::Open(folder) = self.workspace.parent_of(&change.path)? else { continue };
@@ -73,26 +74,27 @@ impl Job<'_> {
             match Content::of(self.workspace.inspect(&folder, &temp)?, change) {
                 Content::Missing => {}
                 Content::Before | Content::After => folder.clear(&temp)?,
-                Content::Other => kept.push(self.keep(&folder, &temp, &change.path)?),
+                Content::Other => kept.push(self.keep_bytes(&folder, &temp, &change.path)?),
             }
         }
         Ok(kept)
     }
 
-    fn keep(&self, folder: &Folder, temp: &str, path: &RelPath) -> Result<Kept, StoreError> {
+    fn keep_bytes(&self, folder: &Folder, temp: &str, path: &RelPath) -> Result<KeptBytes, StoreError> {
         let bytes = match folder.look(temp)?.kind {
             Kind::File => folder.read(temp, u64::MAX)?,
             Kind::Link => folder.dir.read_link(temp).map_err(folder.fail("read", temp))?,
             Kind::Folder | Kind::Other => {
                 let beside = path.parent().unwrap_or_else(RelPath::root).join(temp);
-                let place =
-                    KeptAs::Path(beside.unwrap_or_else(|_| unreachable!("BUG: a temp has a plain name")));
-                return Ok(Kept { path: path.clone(), place });
+                let place = KeptPlace::Beside(
+                    beside.unwrap_or_else(|_| unreachable!("BUG: a temp has a plain name")),
+                );
+                return Ok(KeptBytes { path: path.clone(), place });
             }
         };
         let blob = self.home.blobs(&self.journal.publication.session)?.put(&bytes)?;
         folder.clear(temp)?;
-        Ok(Kept { path: path.clone(), place: KeptAs::Blob(blob) })
+        Ok(KeptBytes { path: path.clone(), place: KeptPlace::Blob(blob) })
     }
 }
 
