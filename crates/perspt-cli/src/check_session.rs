@@ -1,4 +1,4 @@
-//! Checking a session: its chain, the blobs its events cite, and its commits.
+//! Checks a session for damage: the hash chain of its log, the blobs that its events name, and its commits.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use perspt_core::ids::{BlobId, SessionId};
 use perspt_core::state::SessionState;
 use perspt_store::{Home, Traces, check_log};
 
-/// Checks one session; gives what there is, or what is wrong.
+/// Checks one session. `Ok` counts what was checked; `Err` says what is damaged.
 pub fn check_session(home: &Home, id: &SessionId) -> Result<String, String> {
     let mut cited: BTreeSet<BlobId> = BTreeSet::new();
     let mut texts: BTreeSet<BlobId> = BTreeSet::new();
@@ -75,7 +75,7 @@ pub fn check_session(home: &Home, id: &SessionId) -> Result<String, String> {
     ))
 }
 
-/// The blobs an event cites that are kept for good.
+/// Adds the permanent blobs that an event names.
 fn cite(event: &Event, cited: &mut BTreeSet<BlobId>) {
     let outcome = match event {
         Event::EffectEnded { outcome, .. } => outcome,

@@ -69,7 +69,7 @@ pub struct Config {
     pub has_key: bool,
 }
 
-/// How the built-in value of a key reads.
+/// Gives the built-in value of a key as text.
 type BuiltIn = fn(&Settings) -> String;
 
 /// The keys of the configuration.
@@ -154,7 +154,7 @@ impl Config {
         self.values.get(key).is_some_and(|value| value.source != Source::BuiltIn)
     }
 
-    /// The endpoint, where anyone but perspt names one.
+    /// The endpoint, unless it is the built-in one.
     pub fn base_url(&self) -> Result<Option<&str>, Failure> {
         let text = self.text("base_url");
         if text.len() > PLACE_MAX {
@@ -246,7 +246,7 @@ impl Config {
     }
 }
 
-/// A value as it may stand in a message: short, and without the credentials an address may hold.
+/// A value for a message: short, and without the credentials of an address.
 fn for_message(key: &str, value: &Value) -> String {
     const CHARS: usize = 60;
     let text = if key == "base_url" { perspt_model::shown_url(&value.text) } else { value.text.clone() };
@@ -284,7 +284,7 @@ fn home() -> Result<(PathBuf, Source), Failure> {
     let nowhere = |why: String, todo: &str| Failure::usage("perspt has nowhere to keep its data", why, todo);
     if let Some(path) = std::env::var_os("PERSPT_HOME").filter(|path| !path.is_empty()) {
         let path = PathBuf::from(path);
-        // Every folder one stands in would have sessions of its own.
+        // A relative path would mean other sessions in every folder.
         if !path.is_absolute() {
             let why = format!("PERSPT_HOME is `{}`, which is not a full path", path.display());
             return Err(nowhere(why, "set PERSPT_HOME to a folder's full path, beginning with `/`"));
@@ -292,8 +292,7 @@ fn home() -> Result<(PathBuf, Source), Failure> {
         return Ok((path, Source::Environment("PERSPT_HOME".to_owned())));
     }
     let todo = "set HOME or PERSPT_HOME to the full path of a folder that you can write to";
-    // Without HOME the system's list of users would be asked, which may name another folder than the one this
-    // process was given to work in.
+    // Without HOME the list of users would be asked, and that may name a folder that this process must not use.
     if std::env::var_os("HOME").is_none_or(|home| !Path::new(&home).is_absolute()) {
         return Err(nowhere("neither PERSPT_HOME nor HOME names a folder".to_owned(), todo));
     }

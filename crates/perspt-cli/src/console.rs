@@ -1,4 +1,4 @@
-//! The person at the terminal: questions over plan, policy and consents, and progress while a model writes.
+//! The person at the terminal. Asks about the plan, the policy and consents, and shows progress while a model writes.
 
 use std::io::{BufRead, IsTerminal};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,15 +18,15 @@ use crate::view::plan_lines;
 #[derive(Default)]
 pub struct Person {
     streamed: AtomicUsize,
-    /// The line that is being waited for. A question that was answered from elsewhere leaves it to the next one.
+    /// The pending read of a line. A question that was answered from elsewhere leaves it to the next question.
     line: Mutex<Option<JoinHandle<Option<String>>>>,
 }
 
-/// How much must have come before progress is drawn again.
+/// Progress is drawn again after this many bytes.
 const STEP: usize = 2048;
 
-/// Drops what was typed before the question: nobody can have meant it as an answer. Where it cannot be dropped there
-/// is no terminal any more, and then nothing is read as an answer either.
+/// Input typed before the prompt is ignored: it cannot have been meant as an answer. An error here means that there is
+/// no terminal any more; then no answer is read either.
 fn discard_pending_input() {
     let _ = rustix::termios::tcflush(std::io::stdin(), rustix::termios::QueueSelector::IFlush);
 }
@@ -46,7 +46,7 @@ fn read_line() -> Option<String> {
 }
 
 impl Person {
-    /// What is typed next, on a line. Without a terminal nothing is, and somebody has to answer from elsewhere.
+    /// The next line that is typed. Without a terminal this waits for ever, and somebody answers from elsewhere.
     async fn typed(&self, question: &str, state: &SessionState) -> Option<String> {
         if !std::io::stdin().is_terminal() {
             let session = state.meta.as_ref().map(|meta| meta.session.to_string()).unwrap_or_default();
@@ -66,7 +66,7 @@ impl Person {
     }
 }
 
-/// Puts the line that is being waited for back where the next question finds it.
+/// Hands a pending read on to the next question.
 struct LineReader<'a> {
     held: &'a Mutex<Option<JoinHandle<Option<String>>>>,
     line: Option<JoinHandle<Option<String>>>,
@@ -125,7 +125,7 @@ fn show_text(title: &str, text: &str) {
     }
 }
 
-/// Shows what is asked, with everything that is needed to decide.
+/// Shows a question with everything needed to decide it.
 pub fn show_question(asked: &Asked, state: &SessionState) {
     match asked {
         Asked::Plan => {

@@ -9,7 +9,7 @@ use perspt_store::Home;
 
 use crate::config::Config;
 
-/// The machine as plugins may ask about it.
+/// Answers what plugins may ask about the machine.
 struct ThisHost {
     workspace: String,
 }
@@ -32,7 +32,7 @@ impl Host for ThisHost {
     }
 }
 
-/// What the languages' tools are given here.
+/// What the plugins say that their tools need of this machine.
 pub fn of(workspace: &Path) -> Machine {
     Machine::of(perspt_lang::plugins(), &ThisHost { workspace: workspace.to_string_lossy().into_owned() })
 }

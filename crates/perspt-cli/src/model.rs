@@ -11,8 +11,8 @@ use crate::config::{self, Config};
 use crate::demo;
 use crate::fail::Failure;
 
-/// Makes the model a session names. Its log has the address without credentials and query; like the key, they
-/// come from the configuration, where that means the same endpoint.
+/// Makes the model that a session names. The log holds the address without credentials and query. They come from the
+/// configuration, like the key, where it means the same endpoint.
 pub fn maker(config: &Config) -> Result<ModelMaker, Failure> {
     let configured = config.base_url()?.map(str::to_owned);
     Ok(Box::new(move |meta: &SessionStarted| {

@@ -17,20 +17,20 @@ use crate::workspace;
 
 /// How a command names its session.
 pub enum SessionChoice<'a> {
-    /// The one whose id begins so.
+    /// The one whose id begins with this text.
     Named(&'a str),
-    /// The last one of the folder this process stands in.
+    /// The last one that worked in the current folder.
     LastHere,
     /// The last one of all.
     Last,
 }
 
-/// How many sessions that fit a beginning are named.
+/// An ambiguous beginning lists at most this many sessions.
 const FITTING: usize = 5;
-/// How many folders of other sessions are named.
+/// A message lists at most this many folders of other sessions.
 const FOLDERS: usize = 3;
 
-/// The session's id.
+/// The id of the session that a command is about.
 pub fn pick(home: &Home, choice: &SessionChoice<'_>) -> Result<SessionId, Failure> {
     let sessions = home.sessions()?;
     match choice {
@@ -88,7 +88,7 @@ fn last_here(home: &Home, sessions: &[SessionInfo]) -> Result<SessionId, Failure
             }
         }
     }
-    // It may be the one that is looked for: nobody can tell where it worked.
+    // It may be the wanted one: its workspace cannot be read.
     if let Some(failure) = unreadable {
         return Err(failure);
     }
@@ -118,9 +118,9 @@ fn ambiguous<'a>(begin: &str, fit: impl Iterator<Item = &'a SessionId>) -> Failu
 enum Beginning {
     /// In this workspace.
     In(String),
-    /// It was killed before its first record, or is no session at all.
+    /// It has no first record: it was killed before, or is no session.
     Never,
-    /// It did begin, and where cannot be read.
+    /// It began, but its first record cannot be read.
     Unreadable(Failure),
 }
 
@@ -145,7 +145,7 @@ fn damage_without_records(home: &Home, id: &SessionId) -> Option<Failure> {
     check_session(home, id).err().map(|why| damaged(id, &why))
 }
 
-/// Why a session cannot be read: damage, unless the reason is another one that has its own advice.
+/// Why a session cannot be read. Errors that are not damage keep their own advice.
 fn unreadable(id: &SessionId, error: AgentError) -> Failure {
     match &error {
         _ if too_many_files(&error).is_some() => error.into(),

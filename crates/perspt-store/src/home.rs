@@ -1,4 +1,4 @@
-//! The data folder: what lies where, and how its folders come to be.
+//! The data folder: where things are in it, and how its folders are made.
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
@@ -20,7 +20,7 @@ const SESSIONS: &str = "sessions";
 const WORKSPACES: &str = "workspaces";
 pub(crate) const LOG: &str = "log.jsonl";
 
-/// The data folder of one user. Opening it touches nothing; folders come to be when something is written.
+/// The data folder of one user. Opening it changes nothing; folders are made when something is written.
 #[derive(Clone)]
 pub struct Home {
     root: PathBuf,
@@ -74,7 +74,7 @@ impl Home {
         self.root.join("slots")
     }
 
-    /// What no command that perspt runs has to read. The slots are not among it: commands work there.
+    /// Folders that no command needs to read. The slots are not among them: commands work there.
     pub fn private_places(&self) -> Vec<PathBuf> {
         [SESSIONS, WORKSPACES].map(|name| self.root.join(name)).into()
     }

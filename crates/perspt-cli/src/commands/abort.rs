@@ -22,7 +22,7 @@ use crate::{out, wire, workspace};
 const LOOK: Duration = Duration::from_millis(100);
 /// The owner ends its processes first; after this long something is wrong with it.
 const LOOKS: u32 = 600;
-/// After this many looks the person at the terminal is told what is waited for.
+/// After this many looks a note says what is waited for.
 const QUIET_LOOKS: u32 = 20;
 
 pub fn run(args: &AbortArgs) -> Result<u8, Failure> {
@@ -46,8 +46,8 @@ pub fn run(args: &AbortArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Ends a session whose process is gone. What that process had begun to write into the workspace is finished by
-/// then, and whoever aborts must hear of files that change at that moment.
+/// Ends a session whose process is gone. Files that it was writing into the workspace are finished first, and the user
+/// is told which.
 fn end_dead(home: &Home, id: &SessionId, before: &SessionState, by: &str) -> Result<SessionState, Failure> {
     let after = abort_dead(home, id, SystemClock.now(), by)?;
     read_session(home, id, &mut |_, event, _| {

@@ -80,7 +80,7 @@ pub struct NewSession<'a> {
     pub lang: Option<PluginName>,
 }
 
-/// Who approves; without a terminal somebody has to be waited for, or policy does it.
+/// Who approves: policy with `--yes`, else a person at the terminal or at another one.
 pub fn approval(run: &RunArgs) -> Result<Approval, Failure> {
     if run.yes {
         return Ok(Approval::Policy);
@@ -117,7 +117,7 @@ pub fn start(
         settings: config.settings()?,
         program: format!("perspt {}", env!("CARGO_PKG_VERSION")),
     };
-    // Whether the model can be asked is found out again when it is; here nothing has been created or measured yet.
+    // Fails early, before anything is created or measured. Each request makes the check again.
     model::make(model, config.base_url()?).map_err(AgentError::NotReady)?;
     let mut output = Output::new(json);
     let left = pending(home, workspace).map_err(AgentError::Store)?;

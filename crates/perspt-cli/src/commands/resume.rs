@@ -1,4 +1,4 @@
-//! `perspt resume`: the same loop, from what the log says.
+//! `perspt resume`: continues a session from its log.
 
 use std::path::Path;
 

@@ -1,18 +1,16 @@
 //! Publishing: the only way files get into the user's tree.
 //!
-//! The journal is on disk before the first file is touched, and it says everything that is needed to finish.
-//! Each new content is staged beside its file and then takes its place in one step; what came out is looked at
-//! before anything is built on it. Nothing that came out is removed before the caller's commit is in the
-//! log, and nothing is removed at all whose bytes are not known to be the old or the new ones. So a user who
-//! edits at any moment keeps their bytes, and a kill at any moment leaves a tree that [`finish`] completes
-//! or takes back.
+//! The journal is on disk before the first file changes, and holds everything needed to finish. Each new content is
+//! written to a temp beside its file. Then the two names are exchanged in one step, and the temp holds the old content.
+//! It is compared with what was expected there. It is removed once the caller's commit is in the log, and only if its
+//! bytes are the known old or new ones. So a user who edits at any moment keeps their bytes, and after a kill at any
+//! moment [`finish`] completes the publication or takes it back.
 //!
 //! Start reading at [`publish`]; `step` says what one path needs, `undo` how it is taken back.
 //!
-//! Limits: extended attributes and hard links of a replaced file are not carried over; the file system must
-//! be able to exchange two names; a file cannot become a folder or a folder a file in one publication. A
-//! program that holds a replaced file open and writes to it after [`settle`] looked at it writes to a file
-//! without a name.
+//! Limits: extended attributes and hard links of a replaced file are lost. The file system must be able to exchange two
+//! names. A file cannot become a folder, or a folder a file, in one publication. A program that keeps a replaced file
+//! open loses what it writes to it after [`settle`].
 
 mod journal;
 mod step;
@@ -60,14 +58,14 @@ pub enum Published {
     Done,
     /// Someone changed files meanwhile. Nothing of this publication is in the tree.
     BaseMoved {
-        /// The paths that are not what the publication was made for.
+        /// The paths whose content is not the expected one.
         paths: Vec<RelPath>,
-        /// Bytes of the user's that no longer have a place in the tree.
+        /// Bytes of the user that were saved elsewhere.
         kept: Vec<KeptBytes>,
     },
 }
 
-/// Bytes that came out of the tree and that nobody had a copy of: someone wrote them while we were at work.
+/// Bytes that someone wrote during the publication, and that are no longer at their path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptBytes {
     /// The path they were at.
@@ -95,7 +93,7 @@ pub fn publish(
         return Err(StoreError::WrongLease { lease, publication });
     }
     refuse(&publication.changes)?;
-    // Nothing is published whose record nobody would find: a log may be deleted while it is written to.
+    // The log may have been deleted meanwhile, and then nobody would find the commit.
     home.session(&publication.session)?.look(LOG)?;
     if journal::read(home, lease.workspace())?.is_some() {
         return Err(StoreError::PublishPending(lease.workspace().to_owned()));
@@ -111,12 +109,12 @@ pub fn publish(
     let job = Job { journal: &journal, workspace, home };
     job.run().or_else(|error| match job.take_back() {
         Ok(kept) if !kept.is_empty() => Ok(moved_by(kept)),
-        // If taking back failed too, the journal is still there and says so.
+        // Where this failed too, the journal is still there for `finish`.
         Ok(_) | Err(_) => Err(error),
     })
 }
 
-/// Whoever wrote bytes that had to be kept has changed the base: that comes before whatever else went wrong.
+/// Kept bytes mean that the user changed the base. That is reported before any other error.
 fn moved_by(kept: Vec<KeptBytes>) -> Published {
     Published::BaseMoved { paths: kept.iter().map(|kept| kept.path.clone()).collect(), kept }
 }
@@ -133,7 +131,7 @@ pub fn finish(home: &Home, lease: &WorkspaceLease) -> Result<Published, StoreErr
     let Some(journal) = journal::read(home, lease.workspace())? else {
         return Err(StoreError::NothingPending(lease.workspace().to_owned()));
     };
-    // Whoever wrote the journal may have been killed before it was durable.
+    // Its writer may have been killed before the sync.
     journal::sync(home, lease.workspace())?;
     let job = Job { journal: &journal, workspace: WorkspaceTree::new(lease), home };
     match job.run() {
@@ -157,7 +155,7 @@ pub fn settle(home: &Home, lease: &WorkspaceLease) -> Result<Vec<KeptBytes>, Sto
             job.workspace.remove_empty(change.path.parent())?;
         }
     }
-    // What is only created has left no temp since it was done.
+    // A new file leaves no temp.
     job.workspace.sync(&job.parents(|change| change.before.is_some()))?;
     journal::remove(home, lease.workspace())?;
     Ok(kept)
@@ -196,7 +194,7 @@ impl Job<'_> {
         Ok(Published::BaseMoved { paths: moved, kept })
     }
 
-    /// Removes the content that waited for a path where someone had already put the same.
+    /// Removes temps of new files that someone has made meanwhile with the same content.
     fn drop_unused(&self) -> Result<(), StoreError> {
         for (n, change) in self.changes().iter().enumerate() {
             if change.before.is_none()
@@ -228,7 +226,7 @@ impl Job<'_> {
 
 const PREFIX: &str = ".perspt-";
 
-/// Refuses what is never carried out, whatever the tree looks like.
+/// Refuses changes that are never carried out, whatever is in the workspace.
 fn refuse(changes: &[Change]) -> Result<(), StoreError> {
     let no = |change: &Change, why| Err(StoreError::Unpublishable { path: change.path.clone(), why });
     let mut paths = BTreeSet::new();
@@ -268,7 +266,6 @@ fn moved(workspace: &WorkspaceTree<'_>, changes: &[Change]) -> Result<Vec<RelPat
         let seen = match workspace.parent_of(&change.path)? {
             FolderLookup::Open(folder) => workspace.inspect(&folder, change.path.name())?,
             FolderLookup::Missing => EntryState::Missing,
-            // What was a file in a folder of the base is not where it was.
             FolderLookup::Link if change.before.is_none() => {
                 let why = PublishRefusal::ThroughLink;
                 return Err(StoreError::Unpublishable { path: change.path.clone(), why });

@@ -1,5 +1,5 @@
-//! One change on its way into the tree. What it needs is read off two names alone, the file and the temp
-//! beside it; so the first attempt and the one after a kill are the same code.
+//! One change on its way into the workspace. What it needs next depends only on what the file and the temp beside it
+//! hold. So the first attempt and the one after a kill are the same code.
 
 use std::io::ErrorKind;
 
@@ -46,8 +46,8 @@ impl Content {
     }
 }
 
-/// Reads off what a change needs. A temp is complete from the moment it has its name, so one that is neither
-/// the old nor the new content is something a user wrote, and it came out of the tree.
+/// What a change needs next. A temp gets its name when it is complete. So one that holds neither the old nor the new
+/// content holds what a user wrote to the file.
 pub(super) fn next_step(change: &Change, target: Content, temp: Content) -> NextStep {
     match (&change.before, &change.after) {
         (Some(_), Some(_)) => match (target, temp) {
@@ -75,7 +75,7 @@ pub(super) fn next_step(change: &Change, target: Content, temp: Content) -> Next
 }
 
 impl Job<'_> {
-    /// Brings a change to where it only needs its swap, if it needs anything.
+    /// Makes a change ready for its swap, unless it is done already.
     pub(super) fn prepare(&self, n: usize, change: &Change) -> Result<NextStep, StoreError> {
         let folder = match self.workspace.parent_of(&change.path)? {
             FolderLookup::Open(folder) => folder,
@@ -93,7 +93,7 @@ impl Job<'_> {
         if next != NextStep::Stage {
             return Ok(next);
         }
-        // Only ever a copy of what is at the path itself.
+        // It can only be a copy of the file at the path.
         folder.clear(&temp)?;
         if let Some(after) = &change.after {
             self.stage(&folder, &temp, change, after)?;
@@ -101,7 +101,7 @@ impl Job<'_> {
         Ok(NextStep::Swap)
     }
 
-    /// Lets a change take its place, and looks at what came out.
+    /// Swaps a change into place, and checks that the old content is the expected one.
     pub(super) fn swap(&self, n: usize, change: &Change) -> Result<NextStep, StoreError> {
         let FolderLookup::Open(folder) = self.workspace.parent_of(&change.path)? else {
             return Ok(NextStep::Conflict);
@@ -121,7 +121,7 @@ impl Job<'_> {
         Ok(if out.matches(change.before.as_ref()) { NextStep::Nothing } else { NextStep::Conflict })
     }
 
-    /// Makes the folders on the way to a path. `None` if one that was there is gone, or something is in the way.
+    /// Makes the missing folders above a path. `None` if another folder is gone, or something is in the way.
     fn make_folders(&self, path: &RelPath) -> Result<Option<Folder>, StoreError> {
         for folder in self.journal.made.iter().filter(|folder| path.is_within(folder)) {
             let FolderLookup::Open(above) = self.workspace.parent_of(folder)? else { return Ok(None) };
@@ -188,8 +188,8 @@ pub(super) fn part_of(temp: &str) -> String {
     format!("{temp}.part")
 }
 
-/// Owner first: changing it may clear permission bits. A file that we may not give away becomes ours, as with every program
-/// that writes a file anew; whoever its group lets in then is let in no further than everybody.
+/// The owner is set first, because that may clear permission bits. Where we may not give the file away it becomes ours, as
+/// with any program that replaces a file. If the group cannot be kept either, its members get the rights of others.
 fn keep_owner_and_mode(
     folder: &Folder,
     part: &str,
@@ -218,7 +218,7 @@ fn keep_owner_and_mode(
     file.set_mode(mode).map_err(folder.fail("keep the permissions of", part))
 }
 
-/// Gives a file that stays ours the group of the old one, where we may. The permission bits that it can have then.
+/// Gives our file the old file's group, where we may. Returns the permission bits that then fit.
 fn keep_group(file: &dyn File, now: Stat, old: Stat) -> std::io::Result<u32> {
     let mode = old.mode & 0o777;
     match file.set_owner(now.uid, old.gid) {

@@ -1,4 +1,4 @@
-//! Taking a publication back. Whatever a user wrote since stays where they wrote it; what we put in comes out.
+//! Taking a publication back. Our changes are undone; what a user wrote meanwhile stays where they wrote it.
 
 use perspt_core::event::KeptPlace;
 use perspt_core::path::RelPath;
@@ -39,7 +39,7 @@ impl Job<'_> {
             (Some(_), Content::After, Content::Before | Content::Other) => {
                 let swapped = optional(folder.exchange(&temp, name))?.is_some();
                 if swapped && Content::of(self.workspace.inspect(folder, &temp)?, change) != Content::After {
-                    // Not ours came out but something newer: it stays.
+                    // The file was newer than ours: it goes back.
                     optional(folder.exchange(&temp, name))?;
                 }
                 Ok(())
@@ -58,8 +58,8 @@ impl Job<'_> {
             (Some(_), Content::Missing, Content::Before | Content::Other) if change.after.is_none() => {
                 unless_taken(folder.rename_new(&temp, name))
             }
-            // The rest is as the user left it, or as it was. Should a user's bytes be in the temp, we were killed
-            // before we saw that they came out; by now it cannot be told which is newer, so they become a blob.
+            // The rest is as the user left it, or as it was. A user's bytes in the temp mean that we were killed before
+            // we saw them. Nobody can tell now which are newer, so they become a blob.
             (Some(_) | None, _, _) => Ok(()),
         }
     }

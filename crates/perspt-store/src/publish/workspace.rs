@@ -129,7 +129,7 @@ impl<'a> WorkspaceTree<'a> {
         Ok(())
     }
 
-    /// Removes a folder if it is empty, and then every one above it that thereby is.
+    /// Removes a folder if it is empty, and then the folders above it that became empty.
     pub fn remove_empty(&self, folder: Option<RelPath>) -> Result<(), StoreError> {
         let mut next = folder;
         while let Some(folder) = next.filter(|folder| !folder.is_root()) {
@@ -157,7 +157,7 @@ impl<'a> WorkspaceTree<'a> {
     }
 }
 
-/// Why a folder stays: it holds something, is no folder any more, is a mount or somebody's to keep.
+/// Errors after which a folder stays: it is not empty, not a folder, a mount, or not ours to remove.
 fn in_use(kind: ErrorKind) -> bool {
     matches!(
         kind,
@@ -169,8 +169,8 @@ fn in_use(kind: ErrorKind) -> bool {
     )
 }
 
-/// What a name is that changed between two looks. Any other error must not pass for an answer: a file that
-/// cannot be read just now is not one that the user changed.
+/// What a name stands for after it changed between two calls. Any other error stays an error: a file that cannot be
+/// read now was not changed by the user.
 fn changed(error: std::io::Error) -> std::io::Result<EntryState> {
     match Errno::from_io_error(&error) {
         Some(Errno::NOENT) => Ok(EntryState::Missing),
