@@ -1,4 +1,4 @@
-//! Path bounds: what a model may name. Everything is decided on the tree, so nothing is followed.
+//! Which paths a model may name. Decided from the tree alone, so that no link is followed.
 
 use std::collections::BTreeMap;
 
@@ -61,7 +61,7 @@ pub enum PathRefusal {
     Steering(RelPath),
 }
 
-/// The bounds of one tree.
+/// The rules for paths in one tree.
 pub struct PathRules<'a> {
     tree: &'a Tree,
     folded: BTreeMap<String, &'a RelPath>,
@@ -70,7 +70,7 @@ pub struct PathRules<'a> {
 }
 
 impl<'a> PathRules<'a> {
-    /// The bounds of `tree`. `ignore_files` are the texts of its ignore files by the folder they lie in;
+    /// The rules for `tree`. `ignore_files` are the texts of its ignore files by the folder they lie in;
     /// `task` is what the user asked for, which may name a steering file.
     pub fn new(tree: &'a Tree, ignore_files: &[(RelPath, String)], task: &'a str) -> PathRules<'a> {
         let mut ignores: Vec<(RelPath, Gitignore)> = ignore_files

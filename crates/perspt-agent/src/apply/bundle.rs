@@ -27,7 +27,7 @@ impl Actor {
         let ComparedFiles { base, candidate: files } = files;
         let task = state.meta.as_ref().map_or("", |meta| meta.task.as_str());
         let ignores = ignore_files(files);
-        let bounds = PathRules::new(files.tree(), &ignores, task);
+        let path_rules = PathRules::new(files.tree(), &ignores, task);
         let plugins: Vec<&dyn Plugin> = node
             .roots
             .iter()
@@ -35,8 +35,8 @@ impl Actor {
             .map(|plugin| plugin as &dyn Plugin)
             .collect();
         let scope = WriteScope::new(state, node, files.tree(), plugins).declaring(&bundle.changes_tests);
-        let applied = apply(bundle, files, &bounds, &scope)?;
-        let mut faults = hidden(&applied, files, &bounds);
+        let applied = apply(bundle, files, &path_rules, &scope)?;
+        let mut faults = hidden(&applied, files, &path_rules);
         faults.extend(self.undone(state, bundle, &applied));
         faults.extend(removed_secrets(bundle, &applied, files, base, &self.parts.masks));
         if faults.is_empty() { Ok((applied, scope.widened())) } else { Err(faults) }

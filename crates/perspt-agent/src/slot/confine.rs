@@ -23,8 +23,8 @@ impl SlotGuard<'_> {
         binds
     }
 
-    /// The bounds of a step that works in `tree`.
-    pub(super) fn bounds(
+    /// The sandbox of a step that works in `tree`.
+    pub(super) fn sandbox(
         &self,
         step: &Step,
         tree: &Path,

@@ -86,8 +86,8 @@ impl SlotGuard<'_> {
     async fn run_step(&self, run: StepRun<'_>, cancel: &Cancel) -> Result<StepOutput, EffectError> {
         let StepRun { stage, step, tree, binds, timeout } = run;
         let spec = self.spec(step, tree, timeout)?;
-        let bounds = self.bounds(step, tree, binds)?;
-        let ran = self.config.runner.run(&spec, &bounds, cancel).await.map_err(AgentError::from)?;
+        let sandbox = self.sandbox(step, tree, binds)?;
+        let ran = self.config.runner.run(&spec, &sandbox, cancel).await.map_err(AgentError::from)?;
         let end = match &ran.end {
             RunEnd::Step(end) => end.clone(),
             RunEnd::Cancelled => return Err(EffectError::Cancelled),

@@ -74,9 +74,9 @@ fn what_the_project_ignores_cannot_be_written_unless_it_is_there() {
     assert!(matches!(refused("run.log"), PathRefusal::Ignored(_)));
     let there = tree(&[("kept.log", EntryKind::File)]);
     let ignores = vec![(RelPath::root(), "*.log\n!keep.log\n".to_owned())];
-    let bounds = PathRules::new(&there, &ignores, "");
-    assert!(bounds.check("kept.log").is_ok());
-    assert!(bounds.check("keep.log").is_ok());
+    let rules = PathRules::new(&there, &ignores, "");
+    assert!(rules.check("kept.log").is_ok());
+    assert!(rules.check("keep.log").is_ok());
 }
 
 #[test]
@@ -91,9 +91,9 @@ fn files_that_steer_perspt_need_the_task_to_name_them() {
 #[test]
 fn an_ordinary_path_is_normalised() {
     let tree = tree(&[("src/lib.rs", EntryKind::File)]);
-    let bounds = PathRules::new(&tree, &[], "");
-    assert_eq!(bounds.check("./src//x/../lib.rs").unwrap().as_str(), "src/lib.rs");
-    assert_eq!(bounds.check("src/ünïcode.rs").unwrap().as_str(), "src/ünïcode.rs");
+    let rules = PathRules::new(&tree, &[], "");
+    assert_eq!(rules.check("./src//x/../lib.rs").unwrap().as_str(), "src/lib.rs");
+    assert_eq!(rules.check("src/ünïcode.rs").unwrap().as_str(), "src/ünïcode.rs");
 }
 
 #[test]

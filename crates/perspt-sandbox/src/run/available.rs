@@ -50,7 +50,7 @@ pub(super) fn trial(namespaces: BTreeSet<Namespace>, allowed: &Allowed) -> Reque
 pub(super) struct Available {
     /// What will be in force.
     pub confinement: Confinement,
-    /// Why better sets could not be had.
+    /// Why better sets of namespaces did not work.
     pub refusals: Vec<String>,
 }
 

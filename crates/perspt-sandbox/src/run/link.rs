@@ -78,7 +78,7 @@ impl Link {
 }
 
 impl Channel {
-    /// Says what is to be done.
+    /// Sends the request.
     pub(super) async fn ask(&mut self, request: &Request) -> Result<(), SandboxError> {
         let failed = |source| SandboxError::Link { doing: "sending the request", source };
         let mut line = serde_json::to_vec(request).map_err(|error| failed(error.into()))?;

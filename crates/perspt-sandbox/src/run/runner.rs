@@ -118,7 +118,7 @@ impl Runner {
         Ok(self.available().await?.refusals.clone())
     }
 
-    /// Whether binds can be had.
+    /// Whether folders can be shown at other paths.
     pub async fn namespaces_available(&self) -> Result<bool, SandboxError> {
         Ok(self.available().await?.confinement.namespaces.contains(&Namespace::Mount))
     }
@@ -215,10 +215,10 @@ async fn converse(
         all = heard.listen(channel) => { all?; None }
         () = cancel.cancelled() => Some(RunEnd::Cancelled),
         () = tokio::time::sleep(timeout) => Some(RunEnd::Step(StepEnd::TimedOut)),
-        // If it was killed, the keeper goes on and has to be told; if it ended, all has been said.
+        // If the helper was killed, its keeper still runs and must be told to end. If it ended, all reports are here.
         gone = helper.wait() => { gone?; None }
     };
-    // What had ended by itself before was not cut short.
+    // A command that ended by itself before was not cut short.
     let cut_short = cut_short.filter(|_| heard.ended.is_none());
     channel.close();
     heard.listen(channel).await?;

@@ -1,4 +1,4 @@
-//! What is to be run, in what sandbox, and what came of it.
+//! What to run, in what sandbox, and the result.
 
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
@@ -30,7 +30,7 @@ pub struct CommandSpec {
     pub reports: Vec<PathBuf>,
 }
 
-/// What a command may reach. Paths are absolute and pass through no symbolic link.
+/// The sandbox of a command: what it may reach. Paths are absolute and pass through no symbolic link.
 #[derive(Debug, Clone)]
 pub struct SandboxSpec {
     /// Folders and files it may write, as it sees them; they exist.

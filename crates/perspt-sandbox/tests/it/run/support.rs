@@ -33,7 +33,7 @@ impl Room {
         Room { _dir: dir, root, inside, outside }
     }
 
-    pub fn bounds(&self) -> SandboxSpec {
+    pub fn sandbox(&self) -> SandboxSpec {
         SandboxSpec { writable: vec![self.inside.clone()], ..SandboxSpec::closed() }
     }
 
@@ -125,12 +125,12 @@ pub fn without(namespaces: &[Namespace]) -> Allowed {
     allowed
 }
 
-pub fn run(runner: &Runner, spec: &CommandSpec, bounds: &SandboxSpec) -> Ran {
-    try_run(runner, spec, bounds).unwrap()
+pub fn run(runner: &Runner, spec: &CommandSpec, sandbox: &SandboxSpec) -> Ran {
+    try_run(runner, spec, sandbox).unwrap()
 }
 
-pub fn try_run(runner: &Runner, spec: &CommandSpec, bounds: &SandboxSpec) -> Result<Ran, SandboxError> {
-    block_on(runner.run(spec, bounds, &Cancel::new()))
+pub fn try_run(runner: &Runner, spec: &CommandSpec, sandbox: &SandboxSpec) -> Result<Ran, SandboxError> {
+    block_on(runner.run(spec, sandbox, &Cancel::new()))
 }
 
 pub fn block_on<F: Future>(future: F) -> F::Output {
@@ -138,8 +138,8 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
 }
 
 /// Runs a script that must succeed, and returns its output.
-pub fn succeed(name: &str, runner: &Runner, spec: &CommandSpec, bounds: &SandboxSpec) -> String {
-    let ran = run(runner, spec, bounds);
+pub fn succeed(name: &str, runner: &Runner, spec: &CommandSpec, sandbox: &SandboxSpec) -> String {
+    let ran = run(runner, spec, sandbox);
     assert_eq!(ran.end, RunEnd::Step(StepEnd::Exited(0)), "{name}: {} {}", out(&ran), err(&ran));
     out(&ran)
 }
@@ -156,8 +156,8 @@ pub fn exited(code: i32) -> RunEnd {
     RunEnd::Step(StepEnd::Exited(code))
 }
 
-pub fn network_on(bounds: SandboxSpec) -> SandboxSpec {
-    SandboxSpec { network: Network::On, ..bounds }
+pub fn network_on(sandbox: SandboxSpec) -> SandboxSpec {
+    SandboxSpec { network: Network::On, ..sandbox }
 }
 
 /// The interpreter itself: a name on the PATH may be a shim that wants the user's own home.
