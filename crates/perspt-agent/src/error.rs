@@ -24,7 +24,7 @@ pub enum AgentError {
     #[error(transparent)]
     Walk(#[from] WalkError),
     /// Commands had no room to write.
-    #[error("{} has {left} bytes left: what was measured there says nothing of the code", .folder.display())]
+    #[error("{} has {left} bytes left: results measured there say nothing about the code", .folder.display())]
     NoSpace {
         /// The slot.
         folder: std::path::PathBuf,
@@ -83,7 +83,7 @@ impl From<MissingBytes> for EffectError {
 impl<E: Into<AgentError>> From<E> for EffectError {
     fn from(error: E) -> EffectError {
         match error.into() {
-            // A path that is in another's way passed the answer's own bounds: the user put it there.
+            // The path rules refuse such a path in an answer, so the user made what is in its way.
             AgentError::Slot(
                 SlotError::BaseGone { .. } | SlotError::BadTarget { why: BadTarget::BelowFile, .. },
             ) => EffectError::BaseMoved,

@@ -8,7 +8,7 @@ use perspt_core::ids::{Millis, SessionId};
 use perspt_core::outcome::NodeEnd;
 use perspt_core::state::SessionState;
 use perspt_core::view::History;
-use perspt_store::publish::{self, Kept, Publication, Published};
+use perspt_store::publish::{self, KeptBytes, Publication, Published};
 use perspt_store::{Home, LogWriter, Opened, StoreError, TailCut, WorkspaceLease};
 
 use crate::AgentError;
@@ -40,11 +40,12 @@ pub fn begin(
     view: &mut dyn View,
 ) -> Result<Open, AgentError> {
     let workspace = PathBuf::from(&started.workspace);
-    let lease = patiently(|| Ok(WorkspaceLease::try_acquire(home, &workspace, &started.session)?))?;
+    let lease =
+        wait_for_dead_holder(|| Ok(WorkspaceLease::try_acquire(home, &workspace, &started.session)?))?;
     finish_of_another(home, &lease, at)?;
     let writer = LogWriter::create(home, &started.session)?;
-    let mut log =
-        Log { writer, state: SessionState::default(), history: History::default(), cut: None, at, view };
+    let (state, history) = (SessionState::default(), History::default());
+    let mut log = OpenLog { writer, state, history, cut: None, at, view };
     log.append(&Event::SessionStarted(Box::new(started)))?;
     Ok(log.opened(workspace, lease))
 }
@@ -92,7 +93,7 @@ pub fn abort_dead(home: &Home, id: &SessionId, at: Millis, by: &str) -> Result<S
 }
 
 /// A log that is being opened: what is appended is folded and shown at once.
-struct Log<'v> {
+struct OpenLog<'v> {
     writer: LogWriter,
     state: SessionState,
     history: History,
@@ -101,14 +102,19 @@ struct Log<'v> {
     view: &'v mut dyn View,
 }
 
-impl<'v> Log<'v> {
-    fn open(home: &Home, id: &SessionId, at: Millis, view: &'v mut dyn View) -> Result<Log<'v>, AgentError> {
-        let (opened, state, history, released) = patiently(|| read_for_writing(home, id))?;
+impl<'v> OpenLog<'v> {
+    fn open(
+        home: &Home,
+        id: &SessionId,
+        at: Millis,
+        view: &'v mut dyn View,
+    ) -> Result<OpenLog<'v>, AgentError> {
+        let (opened, state, history, released) = wait_for_dead_holder(|| read_for_writing(home, id))?;
         if released {
             // Whoever recorded that may have been killed before it was done.
             home.texts(id)?.release()?;
         }
-        Ok(Log { writer: opened.writer, state, history, cut: opened.cut, at, view })
+        Ok(OpenLog { writer: opened.writer, state, history, cut: opened.cut, at, view })
     }
 
     fn append(&mut self, event: &Event) -> Result<(), AgentError> {
@@ -138,7 +144,7 @@ impl<'v> Log<'v> {
                 }
                 // Taken back: the next attempt finds out what moved.
                 Published::BaseMoved { kept, .. } => {
-                    self.tell(kept)?;
+                    self.record_kept(kept)?;
                     Ended::Lost
                 }
             };
@@ -149,10 +155,10 @@ impl<'v> Log<'v> {
             }
         }
         let kept = publish::settle(home, lease)?;
-        self.tell(kept)
+        self.record_kept(kept)
     }
 
-    fn tell(&mut self, kept: Vec<Kept>) -> Result<(), AgentError> {
+    fn record_kept(&mut self, kept: Vec<KeptBytes>) -> Result<(), AgentError> {
         kept.into_iter().try_for_each(|kept| self.append(&bytes_kept(kept)))
     }
 
@@ -193,12 +199,12 @@ fn read_for_writing(
 }
 
 /// Takes a lock. Where it is held for a process that is gone, its last children are about to let go of it.
-fn patiently<T>(take: impl Fn() -> Result<T, AgentError>) -> Result<T, AgentError> {
+fn wait_for_dead_holder<T>(take: impl Fn() -> Result<T, AgentError>) -> Result<T, AgentError> {
     const LOOK: Duration = Duration::from_millis(20);
     const LOOKS: u32 = 250;
     for _ in 0..LOOKS {
         match take() {
-            Err(AgentError::Store(StoreError::Held { holder, .. })) if !holder.lives() => {
+            Err(AgentError::Store(StoreError::Held { holder, .. })) if !holder.is_alive() => {
                 std::thread::sleep(LOOK);
             }
             other => return other,
@@ -213,10 +219,10 @@ fn take_up<'v>(
     id: &SessionId,
     at: Millis,
     view: &'v mut dyn View,
-) -> Result<(Log<'v>, PathBuf, WorkspaceLease), AgentError> {
-    let mut log = Log::open(home, id, at, view)?;
+) -> Result<(OpenLog<'v>, PathBuf, WorkspaceLease), AgentError> {
+    let mut log = OpenLog::open(home, id, at, view)?;
     let workspace = PathBuf::from(&log.state.meta.as_ref().ok_or(AgentError::NeverBegun)?.workspace);
-    let lease = patiently(|| Ok(WorkspaceLease::try_acquire(home, &workspace, id)?))?;
+    let lease = wait_for_dead_holder(|| Ok(WorkspaceLease::try_acquire(home, &workspace, id)?))?;
     match publish::pending(home, lease.workspace())? {
         Some(publication) if publication.session == *id => log.finish(home, &lease, &publication)?,
         Some(_) => finish_of_another(home, &lease, at)?,
@@ -229,7 +235,7 @@ fn take_up<'v>(
 fn finish_of_another(home: &Home, lease: &WorkspaceLease, at: Millis) -> Result<(), AgentError> {
     let Some(publication) = publish::pending(home, lease.workspace())? else { return Ok(()) };
     // Its records are for whoever looks at that session.
-    Log::open(home, &publication.session, at, &mut Unseen)?.finish(home, lease, &publication)
+    OpenLog::open(home, &publication.session, at, &mut Unseen)?.finish(home, lease, &publication)
 }
 
 /// Whether the commit that a publication was made for is in the log.

@@ -22,12 +22,12 @@ use crate::AgentError;
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Where events go. An append is on disk before it returns.
-pub trait Journal {
+pub trait EventLog {
     /// Appends one event.
     fn append(&mut self, at: Millis, event: &Event) -> Result<Stamp, AgentError>;
 }
 
-impl Journal for LogWriter {
+impl EventLog for LogWriter {
     fn append(&mut self, at: Millis, event: &Event) -> Result<Stamp, AgentError> {
         Ok(LogWriter::append(self, at, SCHEMA, event)?)
     }

@@ -15,13 +15,13 @@ use perspt_store::StoreError;
 use tokio::task::JoinSet;
 
 use crate::AgentError;
-use crate::ports::{Act, Acted, Appended, Clock, Interrupt, Interrupts, Journal, View};
+use crate::ports::{Act, Acted, Appended, Clock, EventLog, Interrupt, Interrupts, View};
 use crate::trouble::trouble;
 
 /// What the loop works with.
 pub struct Session<'a> {
     /// Where events go.
-    pub journal: &'a mut dyn Journal,
+    pub log: &'a mut dyn EventLog,
     /// The fold of everything in the log.
     pub state: SessionState,
     /// What the state does not keep, from the same log.
@@ -107,7 +107,7 @@ async fn drive(
 impl Session<'_> {
     fn record(&mut self, event: &Event) -> Result<(), AgentError> {
         let at = self.clock.now().max(self.state.last_at);
-        let stamp = self.journal.append(at, event)?;
+        let stamp = self.log.append(at, event)?;
         self.state.apply(at, event);
         self.history.apply(event);
         let (stamp, state, history) = (&stamp, &self.state, &self.history);

@@ -23,47 +23,50 @@ pub fn trouble(error: &AgentError) -> Trouble {
     let why = error.to_string();
     let (what, todo) = match error {
         AgentError::Store(StoreError::Held { .. }) => {
-            ("another process is at work here", "wait for it, or abort it")
+            ("another process is at work here", "wait until it ends, or run `perspt abort`")
         }
         AgentError::Store(StoreError::EventTooLong { .. }) => {
-            ("something is too long to be recorded", "make what it is about shorter, or report this")
+            ("a record is too long for the log", "please report this with the session's log")
         }
         AgentError::Store(StoreError::Damaged { .. } | StoreError::Integrity { .. }) => {
             ("perspt's data is damaged", "run `perspt ledger --verify`")
         }
         AgentError::Store(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => (
-            "a file that is needed is not there",
-            "put back what is named, then `perspt resume`; where that is perspt's own data and cannot be had again, begin a new session",
+            "a needed file is missing",
+            "put the named file back, then run `perspt resume`; if it is perspt's own data and you have no copy, start a new session",
         ),
         AgentError::Store(_) => (
             "a file could not be written or read",
-            "check space and permissions of the path that is named, then `perspt resume`",
+            "check free space and permissions of the named path, then run `perspt resume`",
         ),
         AgentError::Replaced(_) => {
-            ("the workspace was replaced", "`perspt resume` goes on in the folder that is there now")
+            ("the workspace was replaced", "run `perspt resume` to go on in the folder that is there now")
         }
         AgentError::InTheWay(_) => {
-            ("something is where a file is to be written", "move it away, then `perspt resume`")
+            ("something else is where a file must be written", "move it away, then run `perspt resume`")
         }
-        AgentError::NoSpace { .. } => ("the disk is full", "make room there, then `perspt resume`"),
+        AgentError::NoSpace { .. } => ("the disk is full", "free some space there, then run `perspt resume`"),
         AgentError::Sandbox(SandboxError::Helper { .. } | SandboxError::HelperLost(_)) => {
             ("the sandbox's helper failed", "run `perspt doctor`")
         }
         AgentError::Sandbox(_) => {
-            ("a command could not be run in its place", "see that the folder is there, then `perspt doctor`")
+            ("a command could not be started", "check that its folder exists, then run `perspt doctor`")
         }
-        AgentError::Slot(_) => {
-            ("the branch could not be laid out", "check space and permissions of the data directory")
+        AgentError::Slot(_) => (
+            "the working copy could not be prepared",
+            "check free space and permissions of the data directory",
+        ),
+        AgentError::Walk(_) => {
+            ("the workspace could not be read", "fix the named file, or let git ignore it")
         }
-        AgentError::Walk(_) => ("the workspace could not be read", "mend or ignore the file that is named"),
-        AgentError::Blob { .. } => ("a stored blob is damaged", "run `perspt ledger --verify`"),
+        AgentError::Blob { .. } => ("a stored file is damaged", "run `perspt ledger --verify`"),
         AgentError::TooNew { .. } => {
             ("the session needs a newer perspt", "use the version that wrote it, or a later one")
         }
         AgentError::NeverBegun => ("there is nothing to resume", "start again with `perspt agent`"),
         AgentError::NotReady(trouble) => return trouble.clone(),
         AgentError::Stuck(_) => {
-            ("perspt came to a stop it does not understand", "please report this with the session's log")
+            ("perspt stopped for a reason it does not know", "please report this with the session's log")
         }
     };
     Trouble { what: what.to_owned(), why, todo: todo.to_owned() }
@@ -90,7 +93,7 @@ pub(crate) fn workspace_gone(workspace: &Path) -> Option<Trouble> {
     };
     gone.then(|| Trouble {
         what: "the workspace is gone".to_owned(),
-        why: format!("{} is not there any more, or is no folder", workspace.display()),
-        todo: "put it back where it was, then `perspt resume`".to_owned(),
+        why: format!("{} is missing, or is not a folder", workspace.display()),
+        todo: "put it back where it was, then run `perspt resume`".to_owned(),
     })
 }

@@ -15,12 +15,11 @@ pub struct Args {
     pub command: Command,
 }
 
-/// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Do a task: plan it, write it, verify it, keep what is proved
     Agent(AgentArgs),
-    /// Go on with a session that was paused, interrupted or stopped
+    /// Continue a session that was paused, interrupted or stopped
     Resume(ResumeArgs),
     /// Show a session: nodes, energy, budget
     Status(StatusArgs),
@@ -34,7 +33,7 @@ pub enum Command {
     Abort(AbortArgs),
     /// Show the configuration and where each value comes from
     Config(ConfigArgs),
-    /// Find out which tools work here and what to install
+    /// Check which tools work here and what to install
     Doctor(DoctorArgs),
     /// Watch a recorded model build a small project, verified by real tools
     Demo(DemoArgs),
@@ -55,13 +54,13 @@ pub struct RunArgs {
     /// The endpoint, `/v1` included
     #[arg(long, value_name = "URL")]
     pub base_url: Option<String>,
-    /// The most model calls
+    /// At most this many model calls
     #[arg(long, value_name = "N")]
     pub max_steps: Option<u64>,
-    /// The most tokens, in and out together
+    /// At most this many tokens, input and output together
     #[arg(long, value_name = "N")]
     pub max_tokens: Option<u64>,
-    /// The most minutes of work
+    /// At most this many minutes of work
     #[arg(long, value_name = "MINUTES")]
     pub max_time: Option<u64>,
     /// Permit what only you can permit: tests, evidence, red, deps, unmeasured, command; each alone, with `:any` or
@@ -76,7 +75,7 @@ pub struct RunArgs {
 /// `perspt agent`.
 #[derive(Debug, ClapArgs)]
 pub struct AgentArgs {
-    /// What is to be done
+    /// What to do
     pub task: String,
     /// The folder to work in
     #[arg(short, long, value_name = "DIR")]
@@ -87,10 +86,10 @@ pub struct AgentArgs {
     /// The energy at or below which a node is stable
     #[arg(long, value_name = "V")]
     pub stability_threshold: Option<String>,
-    /// The least that must be proved of every changed file of code: tests, types or build
+    /// The least evidence that every changed code file needs: tests, types or build
     #[arg(long, value_name = "EVIDENCE")]
     pub require: Option<String>,
-    /// The language of a new project; else the task's own words or the plan's files decide
+    /// The language of a new project; without it the task's words or the plan's files decide
     #[arg(long, value_name = "LANGUAGE")]
     pub lang: Option<String>,
     /// How it runs.
@@ -116,7 +115,7 @@ pub struct ResumeArgs {
 pub struct StatusArgs {
     /// The session, or the beginning of its id; without it the last one of this folder
     pub session: Option<String>,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
     /// List all sessions
@@ -134,7 +133,7 @@ pub struct LedgerArgs {
     /// Counts over all sessions
     #[arg(long, group = "what")]
     pub stats: bool,
-    /// One node of the newest session that has it: its attempts, and its commit or certificate
+    /// One node of the newest session that has it: its attempts, and its commit or why it was given up
     #[arg(long, group = "what", value_name = "ID")]
     pub node: Option<String>,
     /// Check every record, blob and commit
@@ -164,7 +163,7 @@ pub struct ApproveArgs {
 pub struct DenyArgs {
     /// The session, or the beginning of its id; without it the last one of this folder
     pub session: Option<String>,
-    /// What is to be done instead; the node is then corrected, not given up
+    /// What to do instead; the node is then corrected, not given up
     #[arg(long, value_name = "TEXT")]
     pub instead: Option<String>,
 }
@@ -180,7 +179,7 @@ pub struct ConfigArgs {
 /// `perspt doctor`.
 #[derive(Debug, ClapArgs)]
 pub struct DoctorArgs {
-    /// The folder whose tools are looked at
+    /// The folder whose tools are checked
     #[arg(short, long, value_name = "DIR")]
     pub workspace: Option<PathBuf>,
 }

@@ -53,9 +53,7 @@ impl std::fmt::Display for Source {
 /// One value as text, with its source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Value {
-    /// The value.
     pub text: String,
-    /// Its source.
     pub source: Source,
 }
 
@@ -71,7 +69,7 @@ pub struct Config {
     pub has_key: bool,
 }
 
-/// How the built-in value of a key reads.
+/// Gives the built-in value of a key as text.
 type BuiltIn = fn(&Settings) -> String;
 
 /// The keys of the configuration.
@@ -109,7 +107,7 @@ impl Config {
             .collect();
         read_file(&home.join(FILE), &mut values)?;
         let mut from_env = |key: &'static str, variable: &str| {
-            if let Some(text) = variable_text(variable) {
+            if let Some(text) = env_text(variable) {
                 values.insert(key, Value { text, source: Source::Environment(variable.to_owned()) });
             }
         };
@@ -117,7 +115,7 @@ impl Config {
         for (key, _) in KEYS {
             from_env(key, &format!("PERSPT_{}", key.to_uppercase()));
         }
-        let has_key = variable_text("OPENAI_API_KEY").is_some();
+        let has_key = env_text("OPENAI_API_KEY").is_some();
         Ok(Config { values, home, home_source, has_key })
     }
 
@@ -131,7 +129,6 @@ impl Config {
         self
     }
 
-    /// One flag.
     pub fn flag(&mut self, key: &'static str, flag: &'static str, text: Option<String>) {
         if let Some(text) = text {
             self.values.insert(key, Value { text, source: Source::Flag(flag) });
@@ -148,7 +145,6 @@ impl Config {
         self.home.join(FILE)
     }
 
-    /// One value.
     pub fn text(&self, key: &str) -> &str {
         self.values.get(key).map_or("", |value| value.text.as_str())
     }
@@ -158,22 +154,21 @@ impl Config {
         self.values.get(key).is_some_and(|value| value.source != Source::BuiltIn)
     }
 
-    /// The endpoint, where anyone but perspt names one.
+    /// The endpoint, unless it is the built-in one.
     pub fn base_url(&self) -> Result<Option<&str>, Failure> {
         let text = self.text("base_url");
         if text.len() > PLACE_MAX {
-            return Err(self.bad("base_url", &format!("an address of at most {PLACE_MAX} bytes")));
+            return Err(self.invalid("base_url", &format!("an address of at most {PLACE_MAX} bytes")));
         }
         Ok(self.is_set("base_url").then_some(text))
     }
 
-    /// The model.
     pub fn model(&self) -> Result<&str, Failure> {
         let name = self.text("model").trim();
         let most = if name.starts_with("replay:") { PLACE_MAX } else { MODEL_MAX };
         if name.is_empty() || name.len() > most || name.chars().any(char::is_control) {
             let wanted = format!("a name of at most {most} bytes without control characters");
-            return Err(self.bad("model", &wanted));
+            return Err(self.invalid("model", &wanted));
         }
         Ok(name)
     }
@@ -184,7 +179,7 @@ impl Config {
         let words = text.split(',').map(|word| word.trim().trim_matches(['"', '\'']).trim());
         let grants = words.filter(|word| !word.is_empty()).map(|word| {
             let grant: Grant =
-                word.parse().map_err(|error: BadGrant| self.bad("allow", &error.to_string()))?;
+                word.parse().map_err(|error: BadGrant| self.invalid("allow", &error.to_string()))?;
             Ok(Grant { by: GrantedBy::Config, ..grant })
         });
         grants.collect()
@@ -207,13 +202,13 @@ impl Config {
             "" => None,
             word => {
                 let known = Require::ALL.into_iter().find(|require| require.as_str() == word);
-                Some(known.ok_or_else(|| self.bad("require", "one of tests, types, build"))?)
+                Some(known.ok_or_else(|| self.invalid("require", "one of tests, types, build"))?)
             }
         };
         settings.weights.epsilon = self.milli("stability_threshold", self.text("stability_threshold"))?;
         let weights: Vec<&str> = self.text("energy_weights").split(',').collect();
         let [alpha, beta, gamma] = weights.as_slice() else {
-            return Err(self.bad("energy_weights", "three numbers, as `1.0,0.5,2.0`"));
+            return Err(self.invalid("energy_weights", "three numbers, as `1.0,0.5,2.0`"));
         };
         settings.weights.alpha = self.milli("energy_weights", alpha)?;
         settings.weights.beta = self.milli("energy_weights", beta)?;
@@ -223,7 +218,7 @@ impl Config {
 
     fn number(&self, key: &'static str) -> Result<u64, Failure> {
         let number = self.text(key).trim().parse::<u64>().ok().filter(|number| *number > 0);
-        number.ok_or_else(|| self.bad(key, "a whole number above zero"))
+        number.ok_or_else(|| self.invalid(key, "a whole number above zero"))
     }
 
     /// A decimal number with at most three places, without going through a float.
@@ -233,13 +228,16 @@ impl Config {
         let digits = |part: &str| part.chars().all(|c| c.is_ascii_digit());
         let fine = !whole.is_empty() && digits(whole) && digits(rest) && rest.len() <= 3;
         let number = fine.then(|| format!("{whole}{rest:0<3}").parse::<u64>().ok()).flatten();
-        number.map(Milli).ok_or_else(|| self.bad(key, "numbers of zero or more with at most three decimals"))
+        number
+            .map(Milli)
+            .ok_or_else(|| self.invalid(key, "numbers of zero or more with at most three decimals"))
     }
 
-    fn bad(&self, key: &'static str, wanted: &str) -> Failure {
+    fn invalid(&self, key: &'static str, wanted: &str) -> Failure {
         let value = self.values.get(key);
-        let (text, source) = value
-            .map_or((String::new(), String::new()), |value| (shown(key, value), value.source.to_string()));
+        let (text, source) = value.map_or((String::new(), String::new()), |value| {
+            (for_message(key, value), value.source.to_string())
+        });
         Failure::usage(
             format!("`{key}` is not usable"),
             format!("`{text}` (from {source}) is not {wanted}"),
@@ -248,8 +246,8 @@ impl Config {
     }
 }
 
-/// A value as it may stand in a message: short, and without the credentials an address may hold.
-fn shown(key: &str, value: &Value) -> String {
+/// A value for a message: short, and without the credentials of an address.
+fn for_message(key: &str, value: &Value) -> String {
     const CHARS: usize = 60;
     let text = if key == "base_url" { perspt_model::shown_url(&value.text) } else { value.text.clone() };
     match text.char_indices().nth(CHARS) {
@@ -258,13 +256,13 @@ fn shown(key: &str, value: &Value) -> String {
     }
 }
 
-fn variable_text(name: &str) -> Option<String> {
+fn env_text(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|text| !text.trim().is_empty())
 }
 
 /// The provider's key, read at the moment it is needed.
 pub fn provider_key() -> Option<String> {
-    variable_text("OPENAI_API_KEY")
+    env_text("OPENAI_API_KEY")
 }
 
 /// The data directory as it is used: a link in its own path would be seen differently by confined commands.
@@ -286,16 +284,15 @@ fn home() -> Result<(PathBuf, Source), Failure> {
     let nowhere = |why: String, todo: &str| Failure::usage("perspt has nowhere to keep its data", why, todo);
     if let Some(path) = std::env::var_os("PERSPT_HOME").filter(|path| !path.is_empty()) {
         let path = PathBuf::from(path);
-        // Every folder one stands in would have sessions of its own.
+        // A relative path would mean other sessions in every folder.
         if !path.is_absolute() {
-            let why = format!("PERSPT_HOME is `{}`, which is not a path from the root", path.display());
+            let why = format!("PERSPT_HOME is `{}`, which is not a full path", path.display());
             return Err(nowhere(why, "set PERSPT_HOME to a folder's full path, beginning with `/`"));
         }
         return Ok((path, Source::Environment("PERSPT_HOME".to_owned())));
     }
-    let todo = "set HOME, or PERSPT_HOME to a folder of yours, as full paths";
-    // Without HOME the system's list of users would be asked, which may name another folder than the one this
-    // process was given to work in.
+    let todo = "set HOME or PERSPT_HOME to the full path of a folder that you can write to";
+    // Without HOME the list of users would be asked, and that may name a folder that this process must not use.
     if std::env::var_os("HOME").is_none_or(|home| !Path::new(&home).is_absolute()) {
         return Err(nowhere("neither PERSPT_HOME nor HOME names a folder".to_owned(), todo));
     }
@@ -314,7 +311,7 @@ fn check_folder(home: &Path, source: &Source) -> Result<(), Failure> {
     };
     Err(Failure::usage(
         what,
-        format!("{} (from {source}): {} is no folder", home.display(), path.display()),
+        format!("{} (from {source}): {} is not a folder", home.display(), path.display()),
         "set PERSPT_HOME to a folder, or move the file away",
     ))
 }
@@ -324,7 +321,7 @@ fn read_file(path: &Path, values: &mut BTreeMap<&'static str, Value>) -> Result<
         Failure::usage(
             "the configuration file cannot be used",
             format!("{}: {why}", path.display()),
-            "mend or remove it",
+            "fix or remove it",
         )
     };
     let text = match std::fs::read_to_string(path) {

@@ -1,4 +1,4 @@
-//! The person at the terminal: questions over plan, policy and consents, and progress while a model writes.
+//! The person at the terminal. Asks about the plan, the policy and consents, and shows progress while a model writes.
 
 use std::io::{BufRead, IsTerminal};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,20 +15,19 @@ use tokio::task::JoinHandle;
 use crate::out::{self, plain};
 use crate::view::plan_lines;
 
-/// The terminal.
 #[derive(Default)]
 pub struct Person {
     streamed: AtomicUsize,
-    /// The line that is being waited for. A question that was answered from elsewhere leaves it to the next one.
+    /// The pending read of a line. A question that was answered from elsewhere leaves it to the next question.
     line: Mutex<Option<JoinHandle<Option<String>>>>,
 }
 
-/// How much must have come before progress is drawn again.
+/// Progress is drawn again after this many bytes.
 const STEP: usize = 2048;
 
-/// Drops what was typed before the question: nobody can have meant it as an answer. Where it cannot be dropped there
-/// is no terminal any more, and then nothing is read as an answer either.
-fn forget_what_was_typed() {
+/// Input typed before the prompt is ignored: it cannot have been meant as an answer. An error here means that there is
+/// no terminal any more; then no answer is read either.
+fn discard_pending_input() {
     let _ = rustix::termios::tcflush(std::io::stdin(), rustix::termios::QueueSelector::IFlush);
 }
 
@@ -47,7 +46,7 @@ fn read_line() -> Option<String> {
 }
 
 impl Person {
-    /// What is typed next, on a line. Without a terminal nothing is, and somebody has to answer from elsewhere.
+    /// The next line that is typed. Without a terminal this waits for ever, and somebody answers from elsewhere.
     async fn typed(&self, question: &str, state: &SessionState) -> Option<String> {
         if !std::io::stdin().is_terminal() {
             let session = state.meta.as_ref().map(|meta| meta.session.to_string()).unwrap_or_default();
@@ -56,9 +55,9 @@ impl Person {
             ));
             return std::future::pending().await;
         }
-        forget_what_was_typed();
+        discard_pending_input();
         out::prompt(question);
-        let mut reader = Reader { held: &self.line, line: None };
+        let mut reader = LineReader { held: &self.line, line: None };
         let waiting = self.line.lock().unwrap_or_else(PoisonError::into_inner).take();
         let line = reader.line.insert(waiting.unwrap_or_else(|| tokio::task::spawn_blocking(read_line)));
         let typed = line.await;
@@ -67,13 +66,13 @@ impl Person {
     }
 }
 
-/// Puts the line that is being waited for back where the next question finds it.
-struct Reader<'a> {
+/// Hands a pending read on to the next question.
+struct LineReader<'a> {
     held: &'a Mutex<Option<JoinHandle<Option<String>>>>,
     line: Option<JoinHandle<Option<String>>>,
 }
 
-impl Drop for Reader<'_> {
+impl Drop for LineReader<'_> {
     fn drop(&mut self) {
         if let Some(line) = self.line.take() {
             out::note("");
@@ -90,9 +89,9 @@ fn show_policy(state: &SessionState) {
         .flat_map(|root| root.stages.iter().map(|stage| stage.tool.clone()))
         .collect();
     let tools = if tools.is_empty() {
-        "no tools: there is no language here that perspt knows".to_owned()
+        "no tools: perspt knows none of the languages here".to_owned()
     } else {
-        format!("{} (and what they start), confined", tools.join(", "))
+        format!("{} (and what they start), in a sandbox", tools.join(", "))
     };
     out::note("");
     out::note("Policy of this session:");
@@ -106,8 +105,9 @@ fn show_needs(needs: &[Need], inventory: &Inventory) {
         out::note("");
         out::note(&format!("{} {}", need.kind, plain(&need.subject)));
         out::note(&format!("  {}", plain(&need.why)));
-        let told = need.weaker.iter().map(|line| format!("weaker: {line}")).chain(need.notes.iter().cloned());
-        told.for_each(|line| out::note(&format!("  {}", plain(&line))));
+        let details =
+            need.weaker.iter().map(|line| format!("weaker: {line}")).chain(need.notes.iter().cloned());
+        details.for_each(|line| out::note(&format!("  {}", plain(&line))));
         if let Some((old, new)) = texts(need, inventory) {
             show_text("before", old);
             show_text("now", if new.is_empty() { "(removed)" } else { new });
@@ -125,7 +125,7 @@ fn show_text(title: &str, text: &str) {
     }
 }
 
-/// Shows what is asked, with everything that is needed to decide.
+/// Shows a question with everything needed to decide it.
 pub fn show_question(asked: &Asked, state: &SessionState) {
     match asked {
         Asked::Plan => {
@@ -150,7 +150,7 @@ impl Console for Person {
                 Asked::Consents { node, needs, inventory } => {
                     show_needs(needs, inventory);
                     let node = node.as_ref().map_or_else(String::new, |node| format!(" of {node}"));
-                    let question = format!("Allow this{node}? [y/N, or say what is to be done instead] ");
+                    let question = format!("Allow this{node}? [y/N, or say what to do instead] ");
                     match self.typed(&question, state).await {
                         Some(line) if is_yes(&line) => Decision::Yes,
                         Some(line) if !is_no(&line) => Decision::Correct(line.trim().to_owned()),

@@ -30,7 +30,7 @@ const PYTHON: Answers = answers!("python":
     ("actuator.generate", "commands", 1),
 );
 
-/// Between two pieces of an answer, so that a person sees a model at work.
+/// The pause between two pieces of an answer, so that it looks as if a model writes.
 const PACE: Duration = Duration::from_millis(8);
 
 /// The task of a demo.

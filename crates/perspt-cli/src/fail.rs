@@ -15,7 +15,6 @@ use crate::config;
 pub struct Failure {
     /// What, why, what to do.
     pub trouble: Trouble,
-    /// The exit code.
     pub code: u8,
 }
 
@@ -52,7 +51,7 @@ impl From<AgentError> for Failure {
         let mut trouble = trouble(&error);
         if let AgentError::Store(error) = &error
             && too_many_files(error).is_none()
-            && let Some((what, todo)) = of_store(error, config::data_dir().as_deref())
+            && let Some((what, todo)) = store_message(error, config::data_dir().as_deref())
         {
             (trouble.what, trouble.todo) = (what.to_owned(), todo.to_owned());
         }
@@ -61,12 +60,12 @@ impl From<AgentError> for Failure {
 }
 
 /// What happened and what to do, where more is known of an error of the store than that something failed at a path.
-fn of_store(error: &StoreError, data_dir: Option<&Path>) -> Option<(&'static str, &'static str)> {
+fn store_message(error: &StoreError, data_dir: Option<&Path>) -> Option<(&'static str, &'static str)> {
     match error {
         StoreError::Io { path, .. } if data_dir.is_none_or(|data_dir| !path.starts_with(data_dir)) => None,
         StoreError::Io { .. } | StoreError::Poisoned { .. } => Some((
             "perspt's data could not be written or read",
-            "check space and permissions of the data directory",
+            "check free space and permissions of the data directory",
         )),
         StoreError::Integrity { .. } | StoreError::Decode { .. } => {
             Some(("the session's log is damaged", "run `perspt ledger --verify`"))
@@ -75,20 +74,20 @@ fn of_store(error: &StoreError, data_dir: Option<&Path>) -> Option<(&'static str
             Some(("the session was not found", "`perspt status --all` lists the sessions"))
         }
         StoreError::NotAbsolute(_) => {
-            Some(("a path is not usable", "name it from the root, beginning with `/`"))
+            Some(("a path is not usable", "give the full path, beginning with `/`"))
         }
         StoreError::PublishPending(_) => {
-            Some(("an earlier commit is half done", "`perspt resume` in that folder finishes it"))
+            Some(("an earlier commit is half done", "run `perspt resume` in that folder to finish it"))
         }
         StoreError::Unpublishable { .. } => Some((
             "a change cannot be put into the workspace",
-            "move what stands in its way, then `perspt resume`",
+            "move what is in its way, then run `perspt resume`",
         )),
         StoreError::SessionExists(_)
         | StoreError::Encode { .. }
         | StoreError::NothingPending(_)
         | StoreError::WrongLease { .. } => Some((
-            "perspt came to a stop it does not understand",
+            "perspt stopped for a reason it does not know",
             "please report this with the session's log",
         )),
         StoreError::Held { .. } | StoreError::Damaged { .. } | StoreError::EventTooLong { .. } => None,
@@ -117,10 +116,10 @@ mod tests {
             source: Error::from(ErrorKind::PermissionDenied),
         };
         let data_dir = Some(Path::new("/home/me/data"));
-        let (_, inside) = of_store(&refused("/home/me/data/sessions/s/log.jsonl"), data_dir).unwrap();
+        let (_, inside) = store_message(&refused("/home/me/data/sessions/s/log.jsonl"), data_dir).unwrap();
         assert!(inside.contains("data directory"), "{inside}");
-        assert_eq!(of_store(&refused("/home/me/project/src/lib.rs"), data_dir), None);
+        assert_eq!(store_message(&refused("/home/me/project/src/lib.rs"), data_dir), None);
         let outside = Failure::from(refused("/home/me/project/src/lib.rs")).trouble;
-        assert!(outside.todo.contains("that is named") && !outside.what.contains("data"), "{outside:?}");
+        assert!(outside.todo.contains("the named path") && !outside.what.contains("data"), "{outside:?}");
     }
 }

@@ -10,20 +10,20 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 /// How often the inbox is looked at.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// The product's interrupts.
-pub struct Terminal {
+/// Signals to this process, and messages in the session's inbox.
+pub struct ProcessInterrupts {
     interrupt: Signal,
     terminate: Signal,
-    /// `None` where whoever started us had it ignored, as `nohup` does: then it stays so.
+    /// `None` where the signal was ignored at the start, as with `nohup`: it stays ignored.
     hang_up: Option<Signal>,
     inbox: Inbox,
     seen: Vec<String>,
 }
 
-impl Terminal {
+impl ProcessInterrupts {
     /// Listens from now on.
-    pub fn new(inbox: Inbox) -> std::io::Result<Terminal> {
-        Ok(Terminal {
+    pub fn new(inbox: Inbox) -> std::io::Result<ProcessInterrupts> {
+        Ok(ProcessInterrupts {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
             hang_up: if is_ignored(SignalKind::hangup()) {
@@ -49,7 +49,7 @@ impl Terminal {
     }
 }
 
-impl Interrupts for Terminal {
+impl Interrupts for ProcessInterrupts {
     fn next(&mut self) -> BoxFuture<'_, Interrupt> {
         Box::pin(async move {
             loop {
@@ -76,11 +76,11 @@ impl Interrupts for Terminal {
     }
 }
 
-/// Keeps a limit on the size of files from killing the program without a word: once the signal has a handler, the
-/// write fails instead and is told. A handler, unlike an ignored signal, ends with exec, so that whatever is started
-/// meets the limit as it would without us. Where it cannot be had there is only less to say.
+/// Keeps a limit on file sizes from killing the program without a message. With a handler for the signal, the write
+/// fails instead and the error is shown. A handler ends with exec, unlike an ignored signal, so that commands meet the
+/// limit as usual. If it cannot be installed, only the message is missing.
 pub fn outlive_file_limit() {
-    // The handler outlives the runtime that it is asked of.
+    // The handler stays installed after this runtime is gone.
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_io().build() else { return };
     let _inside = runtime.enter();
     let _ = signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()));

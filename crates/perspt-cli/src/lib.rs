@@ -1,20 +1,24 @@
 //! The command line: one file per command, the layers of configuration, and the ways of showing a
 //! session. The only crate that reads flags, environment and home; it wires everything together.
 //!
-//! Start reading at `commands`, then `wire` (how a session is put together) and `view`.
+//! Start reading at `commands`, then `wire` (how a session is put together) and `view` (how it is shown).
 
 mod args;
+mod check_session;
 mod commands;
 mod config;
 mod console;
 mod demo;
 mod fail;
 mod interrupts;
+mod machine;
+mod model;
 mod out;
 mod pick;
-mod verify;
+mod session_id;
 mod view;
 mod wire;
+mod workspace;
 
 use std::process::ExitCode;
 

@@ -1,5 +1,5 @@
-//! The only place that prints. Lines go to stdout, everything about progress and errors to stderr. A
-//! reader that goes away is no reason to stop, and text from models and tools cannot steer the terminal.
+//! The only place that prints. Lines go to stdout, progress and errors to stderr. A closed pipe does not stop the
+//! session. Control characters from models and tools are removed or escaped, so that they cannot steer the terminal.
 
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::Once;
@@ -13,8 +13,8 @@ pub fn line(text: &str) {
     }
 }
 
-/// Prints one line of JSON on stdout. At a terminal, what could steer it stands as an escape, which means the same;
-/// elsewhere the bytes are those of the log, over which its hashes are.
+/// Prints one line of JSON on stdout. At a terminal, control characters are printed as JSON escapes, which mean the
+/// same. Elsewhere the bytes are those of the log, so that its hashes can be checked.
 pub fn json_line(text: &str) {
     if !std::io::stdout().is_terminal() {
         return line(text);
@@ -30,7 +30,7 @@ pub fn json_line(text: &str) {
     line(&shown);
 }
 
-/// Writes past the standard library's stdout, which takes a descriptor that cannot be written for a success.
+/// Writes to the descriptor itself. The standard library's stdout hides that a descriptor cannot be written.
 fn write_whole(text: &str) -> std::io::Result<()> {
     let mut left = text.as_bytes();
     while !left.is_empty() {
@@ -43,11 +43,11 @@ fn write_whole(text: &str) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Says once that stdout did not take what was printed. A reader that went away knows it.
+/// Notes once that output is lost. Not for a closed pipe: its reader knows.
 pub fn not_written(error: &std::io::Error) {
     static SAID: Once = Once::new();
     if error.kind() != ErrorKind::BrokenPipe {
-        SAID.call_once(|| note(&format!("note: what is printed is lost: stdout cannot be written: {error}")));
+        SAID.call_once(|| note(&format!("note: output is lost: stdout cannot be written: {error}")));
     }
 }
 
@@ -75,8 +75,8 @@ pub fn error(failure: &Failure) {
     }
 }
 
-/// Whether stderr is a terminal that can clear a line, so that progress may be drawn there. One that is dumb, or of
-/// which nothing is known, would show the control sequence itself.
+/// Whether stderr is a terminal that can clear a line, so that progress may be drawn there. A dumb or unknown
+/// terminal would show the control sequence itself.
 pub fn progress_shown() -> bool {
     let can_clear = std::env::var_os("TERM").is_some_and(|term| !term.is_empty() && term != "dumb");
     can_clear && std::io::stderr().is_terminal()

@@ -5,36 +5,36 @@ use std::path::Path;
 
 use perspt_agent::AgentError;
 use perspt_agent::trouble::too_many_files;
-use perspt_core::event::{Event, SessionStarted};
+use perspt_core::event::Event;
 use perspt_core::ids::SessionId;
 use perspt_core::state::SessionState;
 use perspt_core::view::SessionView;
 use perspt_store::{Follower, Home, LogReader, Record, SessionInfo, StoreError};
 
+use crate::check_session::check_session;
 use crate::fail::Failure;
-use crate::verify::verify_session;
-use crate::wire;
+use crate::workspace;
 
-/// Which session.
-pub enum Which<'a> {
-    /// The one whose id begins so.
+/// How a command names its session.
+pub enum SessionChoice<'a> {
+    /// The one whose id begins with this text.
     Named(&'a str),
-    /// The last one of the folder this process stands in.
+    /// The last one that worked in the current folder.
     LastHere,
     /// The last one of all.
     Last,
 }
 
-/// How many sessions that fit a beginning are named.
+/// An ambiguous beginning lists at most this many sessions.
 const FITTING: usize = 5;
-/// How many folders of other sessions are named.
+/// A message lists at most this many folders of other sessions.
 const FOLDERS: usize = 3;
 
-/// The session's id.
-pub fn pick(home: &Home, which: &Which<'_>) -> Result<SessionId, Failure> {
+/// The id of the session that a command is about.
+pub fn pick(home: &Home, choice: &SessionChoice<'_>) -> Result<SessionId, Failure> {
     let sessions = home.sessions()?;
-    match which {
-        Which::Named(begin) => {
+    match choice {
+        SessionChoice::Named(begin) => {
             let mut fit =
                 sessions.iter().map(|session| &session.id).filter(|id| id.as_str().starts_with(begin));
             match (fit.next(), fit.next()) {
@@ -43,8 +43,8 @@ pub fn pick(home: &Home, which: &Which<'_>) -> Result<SessionId, Failure> {
                 (None, _) => Err(not_found(format!("no session begins with `{begin}`"), LIST.to_owned())),
             }
         }
-        Which::Last => last(home, &sessions),
-        Which::LastHere => last_here(home, &sessions),
+        SessionChoice::Last => last(home, &sessions),
+        SessionChoice::LastHere => last_here(home, &sessions),
     }
 }
 
@@ -56,37 +56,39 @@ fn not_found(why: String, todo: String) -> Failure {
 
 fn last(home: &Home, sessions: &[SessionInfo]) -> Result<SessionId, Failure> {
     for session in sessions {
-        match begun(home, &session.id) {
-            Begun::In(_) => return Ok(session.id.clone()),
-            Begun::Never => {}
-            Begun::Unreadable(failure) => return Err(failure),
+        match beginning(home, &session.id) {
+            Beginning::In(_) => return Ok(session.id.clone()),
+            Beginning::Never => {}
+            Beginning::Unreadable(failure) => return Err(failure),
         }
     }
     Err(not_found("there is no session yet".to_owned(), LIST.to_owned()))
 }
 
 fn last_here(home: &Home, sessions: &[SessionInfo]) -> Result<SessionId, Failure> {
-    let folder = wire::folder(None)?;
+    let folder = workspace::resolve(None)?;
     let known_last = home.last_session_in(&folder)?;
     let mut others = Vec::new();
     let mut unreadable = None;
     for session in sessions {
-        match begun(home, &session.id) {
-            Begun::In(workspace) if Path::new(&workspace) == folder => return Ok(session.id.clone()),
-            Begun::In(workspace) => {
+        match beginning(home, &session.id) {
+            Beginning::In(workspace) if Path::new(&workspace) == folder => return Ok(session.id.clone()),
+            Beginning::In(workspace) => {
                 if others.len() < FOLDERS && !others.contains(&workspace) {
                     others.push(workspace);
                 }
             }
-            Begun::Never => {}
+            Beginning::Never => {}
             // An older one of this folder is not the last.
-            Begun::Unreadable(failure) if known_last.as_ref() == Some(&session.id) => return Err(failure),
-            Begun::Unreadable(failure) => {
+            Beginning::Unreadable(failure) if known_last.as_ref() == Some(&session.id) => {
+                return Err(failure);
+            }
+            Beginning::Unreadable(failure) => {
                 unreadable.get_or_insert(failure);
             }
         }
     }
-    // It may be the one that is looked for: nobody can tell where it worked.
+    // It may be the wanted one: its workspace cannot be read.
     if let Some(failure) = unreadable {
         return Err(failure);
     }
@@ -113,37 +115,37 @@ fn ambiguous<'a>(begin: &str, fit: impl Iterator<Item = &'a SessionId>) -> Failu
 }
 
 /// How a session began, as far as its first record can be read.
-enum Begun {
+enum Beginning {
     /// In this workspace.
     In(String),
-    /// It was killed before its first record, or is no session at all.
+    /// It has no first record: it was killed before, or is no session.
     Never,
-    /// It did begin, and where cannot be read.
+    /// It began, but its first record cannot be read.
     Unreadable(Failure),
 }
 
-fn begun(home: &Home, id: &SessionId) -> Begun {
+fn beginning(home: &Home, id: &SessionId) -> Beginning {
     let first = LogReader::open(home, id).and_then(|mut reader| reader.poll());
     match first {
         Ok(Some(record)) => match record.decode() {
-            Ok(Event::SessionStarted(started)) => Begun::In(started.workspace),
-            Ok(_) => Begun::Unreadable(damaged(id, "its first record is not a beginning")),
+            Ok(Event::SessionStarted(started)) => Beginning::In(started.workspace),
+            Ok(_) => Beginning::Unreadable(damaged(id, "its first record does not start a session")),
             Err(unknown) => {
                 let error = AgentError::TooNew { seq: record.seq, unknown };
-                Begun::Unreadable(unreadable(id, error))
+                Beginning::Unreadable(unreadable(id, error))
             }
         },
-        Ok(None) => lost(home, id).map_or(Begun::Never, Begun::Unreadable),
-        Err(error) => Begun::Unreadable(unreadable(id, error.into())),
+        Ok(None) => damage_without_records(home, id).map_or(Beginning::Never, Beginning::Unreadable),
+        Err(error) => Beginning::Unreadable(unreadable(id, error.into())),
     }
 }
 
 /// The damage of a session without a record, unless it was killed at its very beginning.
-fn lost(home: &Home, id: &SessionId) -> Option<Failure> {
-    verify_session(home, id).err().map(|why| damaged(id, &why))
+fn damage_without_records(home: &Home, id: &SessionId) -> Option<Failure> {
+    check_session(home, id).err().map(|why| damaged(id, &why))
 }
 
-/// Why a session cannot be read: damage, unless the reason is another one that has its own advice.
+/// Why a session cannot be read. Errors that are not damage keep their own advice.
 fn unreadable(id: &SessionId, error: AgentError) -> Failure {
     match &error {
         _ if too_many_files(&error).is_some() => error.into(),
@@ -159,7 +161,7 @@ fn damaged(id: &SessionId, why: &str) -> Failure {
     Failure::internal(
         "the session's log is damaged",
         format!("session {id}: {why}"),
-        "run `perspt ledger --verify` to see which are whole; this one cannot be gone on with: begin a new session, and remove its folder below `sessions` in the data directory if you do not need it (`perspt config --show` says where); `perspt status --all` lists the others",
+        "run `perspt ledger --verify` to see which sessions are damaged; start a new session, since this one cannot be continued; `perspt status --all` lists the others; if you do not need this one, remove its folder below `sessions` in the data directory (`perspt config --show` says where)",
     )
 }
 
@@ -175,7 +177,7 @@ pub fn read_session(
         each(record, event, state);
     });
     let state = state.map_err(|error| unreadable(id, error.into()))?;
-    if records > 0 { Ok(state) } else { lost(home, id).map_or(Ok(state), Err) }
+    if records > 0 { Ok(state) } else { damage_without_records(home, id).map_or(Ok(state), Err) }
 }
 
 /// A session as people see it, read without a lock.
@@ -186,22 +188,10 @@ pub fn view_of(home: &Home, id: &SessionId) -> Result<SessionView, Failure> {
         Ok(follower.view(home.owner(id)?))
     };
     let view: SessionView = followed().map_err(|error: StoreError| unreadable(id, error.into()))?;
-    if view.records > 0 { Ok(view) } else { lost(home, id).map_or(Ok(view), Err) }
+    if view.records > 0 { Ok(view) } else { damage_without_records(home, id).map_or(Ok(view), Err) }
 }
 
 /// The state of a session, read without a lock.
 pub fn state_of(home: &Home, id: &SessionId) -> Result<SessionState, Failure> {
     read_session(home, id, &mut |_, _, _| {})
-}
-
-/// Refuses to go on with a session whose workspace is no longer where it was.
-pub fn check_workspace(meta: &SessionStarted) -> Result<(), Failure> {
-    if Path::new(&meta.workspace).is_dir() {
-        return Ok(());
-    }
-    Err(Failure::usage(
-        "the session's workspace is gone",
-        format!("{} is not there, or is no folder", meta.workspace),
-        "put it back where it was, or start anew with `perspt agent` where it is now",
-    ))
 }

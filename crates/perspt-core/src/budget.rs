@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// The most a session may use. Each is checked before a model call, with the call's own upper estimate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Limits {
+pub struct BudgetLimits {
     /// Model calls, each HTTP request counted.
     pub steps: u64,
     /// Tokens in and out together.
@@ -13,9 +13,9 @@ pub struct Limits {
     pub time_ms: u64,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits { steps: 60, tokens: 2_000_000, time_ms: 2 * 60 * 60 * 1000 }
+impl Default for BudgetLimits {
+    fn default() -> BudgetLimits {
+        BudgetLimits { steps: 60, tokens: 2_000_000, time_ms: 2 * 60 * 60 * 1000 }
     }
 }
 
@@ -82,7 +82,7 @@ impl BudgetKind {
 
 impl Account {
     /// Which limit stands in the way of a call that may cost `next`, with `active_ms` used so far.
-    pub fn refusal(&self, limits: &Limits, next: Spend, active_ms: u64) -> Option<BudgetKind> {
+    pub fn refusal(&self, limits: &BudgetLimits, next: Spend, active_ms: u64) -> Option<BudgetKind> {
         let after = self.used.plus(self.reserved).plus(next);
         if after.steps > limits.steps {
             Some(BudgetKind::Steps)

@@ -10,14 +10,14 @@ use crate::consent::TestDeclaration;
 pub enum Artifact {
     /// The whole file.
     Write {
-        /// Which file.
+        /// A path below the workspace, as the model wrote it.
         path: String,
         /// Its new text.
         content: String,
     },
     /// One replacement; `find` occurs exactly once in the file as it then stands.
     Edit {
-        /// Which file.
+        /// A path below the workspace, as the model wrote it.
         path: String,
         /// The text to replace.
         find: String,
@@ -26,14 +26,14 @@ pub enum Artifact {
     },
     /// A unified diff of one file.
     Diff {
-        /// Which file.
+        /// A path below the workspace, as the model wrote it.
         path: String,
         /// The patch.
         patch: String,
     },
     /// The file goes away.
     Delete {
-        /// Which file.
+        /// A path below the workspace, as the model wrote it.
         path: String,
     },
     /// The file gets another name.

@@ -81,7 +81,7 @@ pub struct TestDeclaration {
     /// The new name or file of one that is renamed or moved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
-    /// Why.
+    /// The reason that the plan or the answer gives.
     #[serde(default)]
     pub why: String,
 }
@@ -141,7 +141,7 @@ pub enum Declared {
 /// A consent that a candidate needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Need {
-    /// What about.
+    /// The kind of change that needs consent.
     pub kind: ConsentKind,
     /// Of what: a test (`path::name`), a file, a package, a command.
     pub subject: String,
@@ -201,7 +201,7 @@ impl GrantedBy {
 /// A consent that the user gave.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grant {
-    /// What about.
+    /// The kind of change that needs consent.
     pub kind: ConsentKind,
     /// How far.
     pub extent: Extent,

@@ -12,7 +12,7 @@ use crate::reading::{StageId, StageKind};
 /// A tree by name, and the blob that lists it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TreeRef {
-    /// Its name.
+    /// The hash over its entries.
     pub id: TreeId,
     /// The blob that holds its entries.
     pub manifest: BlobId,
@@ -164,7 +164,7 @@ pub enum Effect {
     },
     /// One request to the model.
     Ask {
-        /// Why.
+        /// What the model is asked to do.
         intent: Intent,
         /// The tag line's number.
         attempt: u32,

@@ -342,7 +342,7 @@ pub enum NotProved {
     /// Only the user can permit this.
     #[error("the consent `{kind}` for `{subject}` is missing")]
     NoConsent {
-        /// What about.
+        /// The kind of consent.
         kind: ConsentKind,
         /// Of what.
         subject: String,

@@ -67,7 +67,7 @@ pub enum Fate {
 /// An existing test that is not what it was.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangedTest {
-    /// Which.
+    /// The test as it was named before the change.
     pub id: TestId,
     /// What became of it.
     pub fate: Fate,

@@ -92,7 +92,7 @@ pub enum EndReason {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NodeEnd {
-    /// In the tree.
+    /// Its changes are in the workspace.
     Committed,
     /// Given up, with a certificate.
     Escalated,

@@ -112,7 +112,7 @@ impl OpenScope {
 /// One node as planned.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanNode {
-    /// Its name.
+    /// A short name, unique in the plan.
     pub id: NodeId,
     /// What it is to achieve.
     pub goal: String,

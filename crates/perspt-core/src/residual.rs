@@ -168,9 +168,9 @@ impl Class {
 pub enum Severity {
     /// Keeps the node unstable, whatever the weights.
     Error,
-    /// Shown.
+    /// Shown, and never charged.
     Warning,
-    /// Shown.
+    /// Shown, and never charged; less than a warning.
     Note,
 }
 
@@ -190,7 +190,7 @@ pub enum Charge {
 
 /// A place in a file; lines and columns start at 1, and a column of 0 is not known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Place {
+pub struct Position {
     /// The line.
     pub line: u32,
     /// The column.
@@ -217,7 +217,7 @@ pub struct Residual {
     pub file: Option<RelPath>,
     /// Where in the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub place: Option<Place>,
+    pub place: Option<Position>,
     /// The tool's code for it (`E0277`), or the test's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub symbol: Option<String>,

@@ -21,7 +21,7 @@ pub trait Model: Send + Sync {
     fn ask<'a>(
         &'a self,
         prompt: &'a Prompt,
-        limits: &'a Limits,
+        limits: &'a CallLimits,
         chunks: &'a mut (dyn Chunks + Send),
         cancel: &'a Cancel,
     ) -> BoxFuture<'a, Result<Answer, ModelError>>;
@@ -44,7 +44,7 @@ impl<F: FnMut(&str)> Chunks for F {
 
 /// How long and how large one call may be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Limits {
+pub struct CallLimits {
     /// From the start of the call to the first piece of content (text or reasoning). Connecting is inside it,
     /// and so is a server that has sent its headers but nothing to read.
     pub first_byte: Duration,
@@ -58,9 +58,9 @@ pub struct Limits {
     pub max_bytes: usize,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
+impl Default for CallLimits {
+    fn default() -> CallLimits {
+        CallLimits {
             first_byte: Duration::from_secs(120),
             idle: Duration::from_secs(60),
             total: Duration::from_secs(600),
@@ -76,7 +76,7 @@ pub struct Answer {
     /// Everything the model wrote, reasoning excepted. May be empty.
     pub text: String,
     /// Why it stopped.
-    pub stop: Stop,
+    pub stop: StopReason,
     /// Tokens, where the other side reported them.
     pub usage: Option<Usage>,
     /// The model that answered, as the other side names it, else as it was asked for.
@@ -89,7 +89,7 @@ pub struct Answer {
 
 /// The ways of stopping that make an answer; every other way is a [`ModelError`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Stop {
+pub enum StopReason {
     /// The model was done.
     End,
     /// The model wrote text and then asked for a tool, though none was offered.

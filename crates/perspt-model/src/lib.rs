@@ -19,7 +19,7 @@ mod prompt;
 mod recorded;
 pub mod sse;
 
-pub use ask::{Answer, BoxFuture, Cancel, Chunks, Limits, Model, Stop, Usage};
+pub use ask::{Answer, BoxFuture, CallLimits, Cancel, Chunks, Model, StopReason, Usage};
 pub use error::{ConnectKind, ModelError};
 pub use estimate::estimate_tokens;
 pub use key::Key;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::ask::{Answer, BoxFuture, Cancel, Chunks, Limits, Model, Stop};
+use crate::ask::{Answer, BoxFuture, CallLimits, Cancel, Chunks, Model, StopReason};
 use crate::error::ModelError;
 use crate::prompt::{Prompt, Tag};
 
@@ -54,7 +54,7 @@ impl Recorded {
     async fn play(
         &self,
         prompt: &Prompt,
-        limits: &Limits,
+        limits: &CallLimits,
         chunks: &mut (dyn Chunks + Send),
     ) -> Result<Answer, ModelError> {
         let started = Instant::now();
@@ -80,7 +80,7 @@ impl Recorded {
         let latency = started.elapsed();
         Ok(Answer {
             text: text.clone(),
-            stop: Stop::End,
+            stop: StopReason::End,
             usage: None,
             model: self.name(),
             first_token: first_token.unwrap_or(latency),
@@ -93,7 +93,7 @@ impl Model for Recorded {
     fn ask<'a>(
         &'a self,
         prompt: &'a Prompt,
-        limits: &'a Limits,
+        limits: &'a CallLimits,
         chunks: &'a mut (dyn Chunks + Send),
         cancel: &'a Cancel,
     ) -> BoxFuture<'a, Result<Answer, ModelError>> {

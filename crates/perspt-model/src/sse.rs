@@ -4,9 +4,9 @@
 //! ignored. Only an event's name and data are kept. Bytes that are not UTF-8 stay visible to the reader as such: a
 //! replaced character would be a change nobody sees.
 
-/// One event.
+/// One server-sent event.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Event {
+pub struct SseEvent {
     /// The `event` field; empty where there was none.
     pub name: String,
     /// The `data` lines, joined with line feeds.
@@ -23,7 +23,7 @@ const BOM: &[u8] = b"\xEF\xBB\xBF";
 #[derive(Debug, Clone)]
 pub struct Decoder {
     line: Vec<u8>,
-    event: Event,
+    event: SseEvent,
     has_data: bool,
     after_cr: bool,
     first_line: bool,
@@ -35,7 +35,7 @@ impl Decoder {
     pub fn new(limit: usize) -> Decoder {
         Decoder {
             line: Vec::new(),
-            event: Event::default(),
+            event: SseEvent::default(),
             has_data: false,
             after_cr: false,
             first_line: true,
@@ -44,7 +44,7 @@ impl Decoder {
     }
 
     /// Takes the next bytes; whole events are added to `events`. After an error the decoder is of no more use.
-    pub fn push(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<(), EventTooLarge> {
+    pub fn push(&mut self, bytes: &[u8], events: &mut Vec<SseEvent>) -> Result<(), EventTooLarge> {
         let mut rest = bytes;
         while !rest.is_empty() {
             if std::mem::take(&mut self.after_cr) && rest[0] == b'\n' {
@@ -67,7 +67,7 @@ impl Decoder {
 
     /// The stream is over. What stands in the last, unfinished event is returned: the standard drops it, but some
     /// servers leave out the last empty line. It may be torn.
-    pub fn finish(mut self) -> Option<Event> {
+    pub fn finish(mut self) -> Option<SseEvent> {
         let mut events = Vec::new();
         if !self.line.is_empty() {
             self.end_line(&mut events);
@@ -76,7 +76,7 @@ impl Decoder {
         events.pop()
     }
 
-    fn end_line(&mut self, events: &mut Vec<Event>) {
+    fn end_line(&mut self, events: &mut Vec<SseEvent>) {
         let mut line = std::mem::take(&mut self.line);
         if std::mem::take(&mut self.first_line) && line.starts_with(BOM) {
             line.drain(..BOM.len());

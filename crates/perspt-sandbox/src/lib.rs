@@ -15,5 +15,7 @@ pub mod slot;
 
 pub use confine::{Allowed, Confinement, Level, Namespace, Seccomp};
 pub use helper::helper_main;
-pub use run::{Access, Bind, Bounds, Cancel, Captured, CommandSpec, End, Network, Ran, Runner, SandboxError};
+pub use run::{
+    Access, Bind, Cancel, Captured, CommandSpec, Network, Ran, RunEnd, Runner, SandboxError, SandboxSpec,
+};
 pub use secret_places::secret_places;

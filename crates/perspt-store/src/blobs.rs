@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use perspt_core::ids::{BlobId, SessionId};
 
 use crate::error::StoreError;
+use crate::folder::{Folder, optional};
 use crate::home::Home;
-use crate::place::{Place, optional};
 
 const STAGED: &str = "new-";
 /// Larger than anything perspt takes in; a bound for reading back.
@@ -26,18 +26,18 @@ pub(crate) fn unique(prefix: &str) -> String {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shelf {
     /// Kept for good.
-    Lasting,
+    Permanent,
     /// Kept until released.
-    Passing,
+    Temporary,
 }
 
 impl Shelf {
-    pub(crate) const ALL: [Shelf; 2] = [Shelf::Lasting, Shelf::Passing];
+    pub(crate) const ALL: [Shelf; 2] = [Shelf::Permanent, Shelf::Temporary];
 
     pub(crate) fn folder(self) -> &'static str {
         match self {
-            Shelf::Lasting => "blobs",
-            Shelf::Passing => "texts",
+            Shelf::Permanent => "blobs",
+            Shelf::Temporary => "texts",
         }
     }
 }
@@ -58,59 +58,59 @@ impl Blobs {
     /// Stores bytes; durable on return. A blob that is already there and whole is not written again.
     pub fn put(&self, bytes: &[u8]) -> Result<BlobId, StoreError> {
         let session = self.home.session(&self.session)?;
-        let place = self.home.ensure(&session, self.shelf.folder())?;
+        let folder = self.home.ensure(&session, self.shelf.folder())?;
         let id = BlobId::of(bytes);
         let name = id.to_string();
         if !matches!(self.get(id), Ok(found) if found == bytes) {
             let staged = unique(STAGED);
-            place.stage(&staged, bytes)?;
-            place.rename(&staged, &name)?;
+            folder.stage(&staged, bytes)?;
+            folder.rename(&staged, &name)?;
         }
         // Also for one that was there: whoever wrote it may have been killed before this.
-        place.sync()?;
+        folder.sync()?;
         Ok(id)
     }
 
     /// Reads a blob and checks that its bytes are the ones it is named after.
     pub fn get(&self, id: BlobId) -> Result<Vec<u8>, StoreError> {
-        let place = self.home.session(&self.session)?.folder(self.shelf.folder())?;
+        let folder = self.home.session(&self.session)?.folder(self.shelf.folder())?;
         let name = id.to_string();
-        let bytes = place.read(&name, BLOB_MAX)?;
+        let bytes = folder.read(&name, BLOB_MAX)?;
         if BlobId::of(&bytes) != id {
             let why = format!("its {} bytes are not the ones it is named after", bytes.len());
-            return Err(StoreError::Damaged { file: place.at(&name), why });
+            return Err(StoreError::Damaged { file: folder.at(&name), why });
         }
         Ok(bytes)
     }
 
     /// Whether there is a blob of this name. Its bytes are not looked at.
     pub fn exists(&self, id: BlobId) -> Result<bool, StoreError> {
-        let Some(place) = self.folder()? else { return Ok(false) };
-        Ok(optional(place.look(&id.to_string()))?.is_some())
+        let Some(folder) = self.folder()? else { return Ok(false) };
+        Ok(optional(folder.look(&id.to_string()))?.is_some())
     }
 
     /// Removes every blob of the shelf. A kill may leave some, and a power cut may bring some back: the next
     /// call takes them.
     pub fn release(&self) -> Result<(), StoreError> {
-        let Some(place) = self.folder()? else { return Ok(()) };
-        for name in place.names()? {
-            place.clear(&name)?;
+        let Some(folder) = self.folder()? else { return Ok(()) };
+        for name in folder.names()? {
+            folder.clear(&name)?;
         }
         Ok(())
     }
 
     /// Removes what killed writers left unfinished. Only for the holder of the session's lock.
     pub(crate) fn sweep(&self) -> Result<(), StoreError> {
-        let Some(place) = self.folder()? else { return Ok(()) };
-        for name in place.names()? {
+        let Some(folder) = self.folder()? else { return Ok(()) };
+        for name in folder.names()? {
             if name.starts_with(STAGED) {
-                place.clear(&name)?;
+                folder.clear(&name)?;
             }
         }
         Ok(())
     }
 
-    fn folder(&self) -> Result<Option<Place>, StoreError> {
+    fn folder(&self) -> Result<Option<Folder>, StoreError> {
         optional(self.home.session(&self.session)?.folder(self.shelf.folder()))
     }
 }

@@ -116,13 +116,13 @@ pub enum StoreError {
         /// The path of the change.
         path: RelPath,
         /// Why not.
-        why: Refusal,
+        why: PublishRefusal,
     },
 }
 
 /// Why a change is never carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refusal {
+pub enum PublishRefusal {
     /// It is the workspace itself, or a name of ours, or lies in a `.git` folder.
     Name,
     /// The path passes through a symbolic link.
@@ -135,14 +135,14 @@ pub enum Refusal {
     NoChange,
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for PublishRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Refusal::Name => "this name is not for publishing",
-            Refusal::ThroughLink => "the path passes through a symbolic link",
-            Refusal::Twice => "it is named twice",
-            Refusal::FileAndFolder => "it would be a file and a folder",
-            Refusal::NoChange => "nothing changes",
+            PublishRefusal::Name => "this name is not for publishing",
+            PublishRefusal::ThroughLink => "the path passes through a symbolic link",
+            PublishRefusal::Twice => "it is named twice",
+            PublishRefusal::FileAndFolder => "it would be a file and a folder",
+            PublishRefusal::NoChange => "nothing changes",
         })
     }
 }

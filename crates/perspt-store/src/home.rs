@@ -1,4 +1,4 @@
-//! The data folder: what lies where, and how its folders come to be.
+//! The data folder: where things are in it, and how its folders are made.
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
@@ -11,23 +11,23 @@ use perspt_core::ids::{Millis, SessionId};
 use crate::blobs::{Blobs, Shelf};
 use crate::disk::{Disk, Open};
 use crate::error::StoreError;
+use crate::folder::{FOLDER_MODE, Folder, optional};
 use crate::inbox::Inbox;
 use crate::lock::LOCK;
-use crate::place::{FOLDER_MODE, Place, optional};
-use crate::scan::{Scanner, Step};
+use crate::scan::{Scanned, Scanner};
 
 const SESSIONS: &str = "sessions";
 const WORKSPACES: &str = "workspaces";
 pub(crate) const LOG: &str = "log.jsonl";
 
-/// The data folder of one user. Opening it touches nothing; folders come to be when something is written.
+/// The data folder of one user. Opening it changes nothing; folders are made when something is written.
 #[derive(Clone)]
 pub struct Home {
     root: PathBuf,
     disk: Arc<dyn Disk>,
     /// Folders whose entry this process has made durable. A folder that is merely there may be the work of a
     /// process that was killed before its sync.
-    sure: Arc<Mutex<BTreeSet<PathBuf>>>,
+    durable: Arc<Mutex<BTreeSet<PathBuf>>>,
 }
 
 /// One session as a listing shows it.
@@ -61,7 +61,7 @@ impl Home {
         if !root.is_absolute() {
             return Err(StoreError::NotAbsolute(root));
         }
-        Ok(Home { root, disk, sure: Arc::default() })
+        Ok(Home { root, disk, durable: Arc::default() })
     }
 
     /// The path of the home.
@@ -74,7 +74,7 @@ impl Home {
         self.root.join("slots")
     }
 
-    /// What no command that perspt runs has to read. The slots are not among it: commands work there.
+    /// Folders that no command needs to read. The slots are not among them: commands work there.
     pub fn private_places(&self) -> Vec<PathBuf> {
         [SESSIONS, WORKSPACES].map(|name| self.root.join(name)).into()
     }
@@ -86,32 +86,32 @@ impl Home {
 
     /// The blobs of a session that are kept for good.
     pub fn blobs(&self, id: &SessionId) -> Result<Blobs, StoreError> {
-        self.shelf(id, Shelf::Lasting)
+        self.shelf(id, Shelf::Permanent)
     }
 
     /// The blobs of a session that are kept until they are released: prompts and answers.
     pub fn texts(&self, id: &SessionId) -> Result<Blobs, StoreError> {
-        self.shelf(id, Shelf::Passing)
+        self.shelf(id, Shelf::Temporary)
     }
 
     pub(crate) fn shelf(&self, id: &SessionId, shelf: Shelf) -> Result<Blobs, StoreError> {
-        checked(id)?;
+        check_id(id)?;
         Ok(Blobs::new(self.clone(), id.clone(), shelf))
     }
 
     /// The inbox of a session.
     pub fn inbox(&self, id: &SessionId) -> Result<Inbox, StoreError> {
-        checked(id)?;
+        check_id(id)?;
         Ok(Inbox::new(self.clone(), id.clone()))
     }
 
     /// Every session, the newest first. Reads one line of each log.
     pub fn sessions(&self) -> Result<Vec<SessionInfo>, StoreError> {
-        let Some(sessions) = self.reading(&[SESSIONS])? else { return Ok(Vec::new()) };
+        let Some(sessions) = self.existing(&[SESSIONS])? else { return Ok(Vec::new()) };
         let mut found = Vec::new();
         for name in sessions.names()? {
             let id = SessionId(name);
-            if checked(&id).is_ok()
+            if check_id(&id).is_ok()
                 && let Ok(folder) = sessions.folder(id.as_str())
             {
                 found.push(session_info(id, &folder)?);
@@ -144,50 +144,50 @@ impl Home {
     }
 
     /// A folder below the home, to read from; `None` if it is missing.
-    fn reading(&self, parts: &[&str]) -> Result<Option<Place>, StoreError> {
-        let Some(mut place) = optional(Place::root(self.disk(), &self.root))? else { return Ok(None) };
+    fn existing(&self, parts: &[&str]) -> Result<Option<Folder>, StoreError> {
+        let Some(mut folder) = optional(Folder::root(self.disk(), &self.root))? else { return Ok(None) };
         for part in parts {
-            let Some(next) = optional(place.folder(part))? else { return Ok(None) };
-            place = next;
+            let Some(next) = optional(folder.folder(part))? else { return Ok(None) };
+            folder = next;
         }
-        Ok(Some(place))
+        Ok(Some(folder))
     }
 
     /// A folder below the home, made and made durable where needed.
-    fn writing(&self, parts: &[&str]) -> Result<Place, StoreError> {
-        let mut place = self.make_root(&self.root)?;
+    fn made(&self, parts: &[&str]) -> Result<Folder, StoreError> {
+        let mut folder = self.make_root(&self.root)?;
         for part in parts {
-            place = self.ensure(&place, part)?;
+            folder = self.ensure(&folder, part)?;
         }
-        Ok(place)
+        Ok(folder)
     }
 
     /// The folder of a session that exists.
-    pub(crate) fn session(&self, id: &SessionId) -> Result<Place, StoreError> {
-        checked(id)?;
-        self.reading(&[SESSIONS, id.as_str()])?.ok_or_else(|| StoreError::NoSession(id.clone()))
+    pub(crate) fn session(&self, id: &SessionId) -> Result<Folder, StoreError> {
+        check_id(id)?;
+        self.existing(&[SESSIONS, id.as_str()])?.ok_or_else(|| StoreError::NoSession(id.clone()))
     }
 
     /// The folder of a session, made where it is missing.
-    pub(crate) fn make_session(&self, id: &SessionId) -> Result<Place, StoreError> {
-        checked(id)?;
-        self.writing(&[SESSIONS, id.as_str()])
+    pub(crate) fn make_session(&self, id: &SessionId) -> Result<Folder, StoreError> {
+        check_id(id)?;
+        self.made(&[SESSIONS, id.as_str()])
     }
 
     /// What the home holds about a workspace, to read from.
-    pub(crate) fn workspace(&self, path: &Path) -> Result<Option<Place>, StoreError> {
-        self.reading(&[WORKSPACES, &workspace_key(path)])
+    pub(crate) fn workspace(&self, path: &Path) -> Result<Option<Folder>, StoreError> {
+        self.existing(&[WORKSPACES, &workspace_key(path)])
     }
 
     /// What the home holds about a workspace, made where it is missing.
-    pub(crate) fn make_workspace(&self, path: &Path) -> Result<Place, StoreError> {
-        self.writing(&[WORKSPACES, &workspace_key(path)])
+    pub(crate) fn make_workspace(&self, path: &Path) -> Result<Folder, StoreError> {
+        self.made(&[WORKSPACES, &workspace_key(path)])
     }
 
     /// A folder below `parent`, whose entry is durable on return.
-    pub(crate) fn ensure(&self, parent: &Place, name: &str) -> Result<Place, StoreError> {
-        let (place, made) = match optional(parent.folder(name))? {
-            Some(place) => (place, false),
+    pub(crate) fn ensure(&self, parent: &Folder, name: &str) -> Result<Folder, StoreError> {
+        let (folder, made) = match optional(parent.folder(name))? {
+            Some(folder) => (folder, false),
             None => {
                 if let Err(error) = parent.make_folder(name, FOLDER_MODE)
                     && !error.is_taken()
@@ -197,22 +197,22 @@ impl Home {
                 (parent.folder(name)?, true)
             }
         };
-        let mut sure = self.sure.lock().unwrap_or_else(PoisonError::into_inner);
-        if made || !sure.contains(&place.path) {
+        let mut durable = self.durable.lock().unwrap_or_else(PoisonError::into_inner);
+        if made || !durable.contains(&folder.path) {
             parent.sync()?;
-            sure.insert(place.path.clone());
+            durable.insert(folder.path.clone());
         }
-        Ok(place)
+        Ok(folder)
     }
 
     /// The home's own folder, made where it is missing, with those above it.
-    fn make_root(&self, path: &Path) -> Result<Place, StoreError> {
-        if let Some(place) = optional(Place::root(self.disk(), path))? {
-            self.adopt(&place)?;
-            return Ok(place);
+    fn make_root(&self, path: &Path) -> Result<Folder, StoreError> {
+        if let Some(folder) = optional(Folder::root(self.disk(), path))? {
+            self.sync_entry(&folder)?;
+            return Ok(folder);
         }
         let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
-            return Place::root(self.disk(), path);
+            return Folder::root(self.disk(), path);
         };
         let above = self.make_root(above)?;
         let name = name.to_str().ok_or_else(|| StoreError::Encode {
@@ -225,13 +225,13 @@ impl Home {
     /// Makes the entry of a folder durable that was there before us. Only an empty one needs it: we put
     /// nothing into a folder before its entry is durable, so one with entries is not from a process that was
     /// killed in between. A parent that is closed to us was not ours to make an entry in.
-    fn adopt(&self, place: &Place) -> Result<(), StoreError> {
-        let mut sure = self.sure.lock().unwrap_or_else(PoisonError::into_inner);
-        if !sure.insert(place.path.clone()) || !place.names()?.is_empty() {
+    fn sync_entry(&self, folder: &Folder) -> Result<(), StoreError> {
+        let mut durable = self.durable.lock().unwrap_or_else(PoisonError::into_inner);
+        if !durable.insert(folder.path.clone()) || !folder.names()?.is_empty() {
             return Ok(());
         }
-        let Some(above) = place.path.parent() else { return Ok(()) };
-        match Place::root(self.disk(), above) {
+        let Some(above) = folder.path.parent() else { return Ok(()) };
+        match Folder::root(self.disk(), above) {
             Ok(above) => above.sync(),
             Err(error) if error.io_kind() == Some(ErrorKind::PermissionDenied) => Ok(()),
             Err(error) => Err(error),
@@ -239,14 +239,14 @@ impl Home {
     }
 }
 
-fn session_info(id: SessionId, folder: &Place) -> Result<SessionInfo, StoreError> {
+fn session_info(id: SessionId, folder: &Folder) -> Result<SessionInfo, StoreError> {
     let Some(stat) = optional(folder.look(LOG))? else {
         let touched = folder.dir.stat().map_err(folder.fail("look at", ""))?.modified;
         return Ok(SessionInfo { id, begun: None, touched, bytes: 0 });
     };
     let mut begun = None;
     if let Ok(file) = folder.open(LOG, Open::Read)
-        && let Ok(Step::Record(record)) = Scanner::new(file, folder.at(LOG)).next()
+        && let Ok(Scanned::Record(record)) = Scanner::new(file, folder.at(LOG)).next()
     {
         begun = Some(record.at);
     }
@@ -254,7 +254,7 @@ fn session_info(id: SessionId, folder: &Place) -> Result<SessionInfo, StoreError
 }
 
 /// A session's id is a folder's name, so it must be a tame one.
-pub(crate) fn checked(id: &SessionId) -> Result<(), StoreError> {
+pub(crate) fn check_id(id: &SessionId) -> Result<(), StoreError> {
     let text = id.as_str();
     let tame = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if text.is_empty() || text.len() > 100 || text.starts_with('.') || !text.chars().all(tame) {

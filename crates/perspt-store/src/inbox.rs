@@ -6,8 +6,8 @@ use perspt_core::inbox::Message;
 
 use crate::blobs::unique;
 use crate::error::StoreError;
+use crate::folder::{Folder, optional};
 use crate::home::Home;
-use crate::place::{Place, optional};
 
 const INBOX: &str = "inbox";
 const STAGED: &str = "new-";
@@ -23,16 +23,16 @@ pub struct Inbox {
 
 /// What lay in the inbox.
 #[derive(Debug, Default)]
-pub struct Taken {
+pub struct InboxContents {
     /// The messages, in the order they came, each with the name to pass to [`Inbox::done`].
     pub messages: Vec<(String, Message)>,
     /// What was no message. It has been moved aside.
-    pub garbage: Vec<Garbage>,
+    pub bad: Vec<BadMessage>,
 }
 
 /// A thing in the inbox that is no message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Garbage {
+pub struct BadMessage {
     /// The name it had.
     pub file: String,
     /// The name it has now, in the same folder.
@@ -51,30 +51,30 @@ impl Inbox {
         let session = self.home.session(&self.session)?;
         let bytes = serde_json::to_vec(message)
             .map_err(|error| StoreError::Encode { what: "a message", why: error.to_string() })?;
-        let place = self.home.ensure(&session, INBOX)?;
+        let folder = self.home.ensure(&session, INBOX)?;
         let staged = unique(STAGED);
-        place.stage(&staged, &bytes)?;
-        let mut number = place.names()?.iter().filter_map(|name| number_of(name)).max().unwrap_or(0) + 1;
-        while let Err(error) = place.rename_new(&staged, &format!("{number:08}.json")) {
+        folder.stage(&staged, &bytes)?;
+        let mut number = folder.names()?.iter().filter_map(|name| number_of(name)).max().unwrap_or(0) + 1;
+        while let Err(error) = folder.rename_new(&staged, &format!("{number:08}.json")) {
             if !error.is_taken() {
                 return Err(error);
             }
             number += 1;
         }
-        place.sync()
+        folder.sync()
     }
 
     /// Every message that has come. They stay until [`Inbox::done`].
-    pub fn take_all(&self) -> Result<Taken, StoreError> {
-        let mut taken = Taken::default();
-        let Some(place) = self.folder()? else { return Ok(taken) };
-        for name in place.names()? {
+    pub fn take_all(&self) -> Result<InboxContents, StoreError> {
+        let mut taken = InboxContents::default();
+        let Some(folder) = self.folder()? else { return Ok(taken) };
+        for name in folder.names()? {
             if name.starts_with(STAGED) || name.starts_with(ASIDE) {
                 continue;
             }
-            match message(&place, &name) {
+            match message(&folder, &name) {
                 Ok(message) => taken.messages.push((name, message)),
-                Err(why) => taken.garbage.push(aside(&place, name, why)?),
+                Err(why) => taken.bad.push(move_aside(&folder, name, why)?),
             }
         }
         Ok(taken)
@@ -85,12 +85,12 @@ impl Inbox {
         if number_of(file).is_none() {
             return Ok(());
         }
-        let Some(place) = self.folder()? else { return Ok(()) };
-        place.clear(file)?;
-        place.sync()
+        let Some(folder) = self.folder()? else { return Ok(()) };
+        folder.clear(file)?;
+        folder.sync()
     }
 
-    fn folder(&self) -> Result<Option<Place>, StoreError> {
+    fn folder(&self) -> Result<Option<Folder>, StoreError> {
         optional(self.home.session(&self.session)?.folder(INBOX))
     }
 }
@@ -101,24 +101,24 @@ fn number_of(name: &str) -> Option<u64> {
         .then(|| digits.parse().ok())?
 }
 
-fn message(place: &Place, name: &str) -> Result<Message, String> {
+fn message(folder: &Folder, name: &str) -> Result<Message, String> {
     if number_of(name).is_none() {
         return Err("its name is not one that perspt gives".to_owned());
     }
-    let bytes = place.read(name, MESSAGE_MAX).map_err(|error| error.to_string())?;
+    let bytes = folder.read(name, MESSAGE_MAX).map_err(|error| error.to_string())?;
     let text = String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?;
     serde_json::from_str(&text).map_err(|error| format!("it is no message this perspt knows: {error}"))
 }
 
-fn aside(place: &Place, file: String, why: String) -> Result<Garbage, StoreError> {
+fn move_aside(folder: &Folder, file: String, why: String) -> Result<BadMessage, StoreError> {
     let mut moved_to = format!("{ASIDE}{file}");
     let mut more = 1;
-    while let Err(error) = place.rename_new(&file, &moved_to) {
+    while let Err(error) = folder.rename_new(&file, &moved_to) {
         if !error.is_taken() {
             return Err(error);
         }
         more += 1;
         moved_to = format!("{ASIDE}{more}-{file}");
     }
-    Ok(Garbage { file, moved_to, why })
+    Ok(BadMessage { file, moved_to, why })
 }

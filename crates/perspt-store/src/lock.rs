@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::disk::{File, Locked, Open};
 use crate::error::StoreError;
+use crate::folder::{FILE_MODE, Folder};
 use crate::home::Home;
-use crate::place::{FILE_MODE, Place};
 
 pub(crate) const LOCK: &str = "lock";
 const HOLDER: &str = "holder.json";
@@ -41,7 +41,7 @@ impl Holder {
 
     /// Whether that very process is still there. One that is gone may leave its lock behind for a moment, in a
     /// child that it had just forked and that is not another program yet.
-    pub fn lives(&self) -> bool {
+    pub fn is_alive(&self) -> bool {
         std::fs::read_to_string(format!("/proc/{}/stat", self.pid))
             .ok()
             .and_then(|stat| name_and_start(&stat))
@@ -57,8 +57,8 @@ impl Holder {
 
     /// Reads who holds a lock. The holder may be about to write itself down, so anything unreadable is an
     /// unknown holder.
-    fn read(place: &Place, name: &str) -> Holder {
-        place
+    fn read(folder: &Folder, name: &str) -> Holder {
+        folder
             .read(name, HOLDER_MAX)
             .ok()
             .and_then(|bytes| serde_json::from_slice(&bytes).ok())
@@ -88,7 +88,7 @@ pub(crate) struct SessionLock {
 }
 
 impl SessionLock {
-    pub fn take(session: &Place, id: &SessionId) -> Result<SessionLock, StoreError> {
+    pub fn take(session: &Folder, id: &SessionId) -> Result<SessionLock, StoreError> {
         let file = session.open(LOCK, Open::Any(FILE_MODE))?;
         match file.try_lock().map_err(session.fail("lock", LOCK))? {
             Locked::Taken => {}
@@ -114,12 +114,12 @@ impl Home {
     /// process that is just starting believe it is taken.
     pub fn holder(&self, id: &SessionId) -> Result<Option<Holder>, StoreError> {
         let holder = Holder::read(&self.session(id)?, LOCK);
-        Ok(holder.lives().then_some(holder))
+        Ok(holder.is_alive().then_some(holder))
     }
 
     /// The session that was the last to work in a workspace, as far as that was written down.
     pub fn last_session_in(&self, workspace: &Path) -> Result<Option<SessionId>, StoreError> {
-        Ok(self.workspace(workspace)?.and_then(|place| Holder::read(&place, HOLDER).session))
+        Ok(self.workspace(workspace)?.and_then(|folder| Holder::read(&folder, HOLDER).session))
     }
 }
 
@@ -127,7 +127,7 @@ impl Home {
 #[must_use = "the lease ends when it is dropped"]
 pub struct WorkspaceLease {
     workspace: PathBuf,
-    ground: Place,
+    folder: Folder,
 }
 
 impl WorkspaceLease {
@@ -140,12 +140,12 @@ impl WorkspaceLease {
         if !workspace.is_absolute() {
             return Err(StoreError::NotAbsolute(workspace.to_owned()));
         }
-        let ground = Place::root(home.disk(), workspace)?;
-        match ground.dir.try_lock().map_err(ground.fail("lock", ""))? {
+        let folder = Folder::root(home.disk(), workspace)?;
+        match folder.dir.try_lock().map_err(folder.fail("lock", ""))? {
             Locked::Taken => {}
             Locked::Busy => {
                 let known = home.workspace(workspace)?;
-                let holder = known.map(|place| Holder::read(&place, HOLDER)).unwrap_or_default();
+                let holder = known.map(|folder| Holder::read(&folder, HOLDER)).unwrap_or_default();
                 return Err(StoreError::Held { path: workspace.to_owned(), holder: Box::new(holder) });
             }
         }
@@ -156,7 +156,7 @@ impl WorkspaceLease {
         let file = notes.open(&staged, Open::New(FILE_MODE))?;
         notes.fill(&staged, file.as_ref(), &Holder::this_process(session).line()?)?;
         notes.rename(&staged, HOLDER)?;
-        Ok(WorkspaceLease { workspace: workspace.to_owned(), ground })
+        Ok(WorkspaceLease { workspace: workspace.to_owned(), folder })
     }
 
     /// The workspace it is for.
@@ -164,8 +164,8 @@ impl WorkspaceLease {
         &self.workspace
     }
 
-    pub(crate) fn ground(&self) -> &Place {
-        &self.ground
+    pub(crate) fn folder(&self) -> &Folder {
+        &self.folder
     }
 }
 

@@ -9,11 +9,11 @@ use serde::Serialize;
 use crate::blobs::Shelf;
 use crate::disk::{File, Open};
 use crate::error::StoreError;
+use crate::folder::{FILE_MODE, Folder, optional};
 use crate::home::{Home, LOG};
 use crate::lock::SessionLock;
-use crate::place::{FILE_MODE, Place, optional};
 use crate::record::{Chain, Record, Stamp};
-use crate::scan::{Scanner, Step, Torn};
+use crate::scan::{Scanned, Scanner, Torn};
 
 /// The one writer of a session's log. It holds the session's lock as long as it lives.
 pub struct LogWriter {
@@ -52,13 +52,13 @@ pub struct TailCut {
 impl LogWriter {
     /// Begins a session. It must not have a log yet; what a killed attempt left of its folder is used.
     pub fn create(home: &Home, session: &SessionId) -> Result<LogWriter, StoreError> {
-        let place = home.make_session(session)?;
-        let lock = SessionLock::take(&place, session)?;
-        let file = place.open(LOG, Open::New(FILE_MODE)).map_err(|error| {
+        let folder = home.make_session(session)?;
+        let lock = SessionLock::take(&folder, session)?;
+        let file = folder.open(LOG, Open::New(FILE_MODE)).map_err(|error| {
             if error.is_taken() { StoreError::SessionExists(session.clone()) } else { error }
         })?;
-        place.sync()?;
-        Ok(LogWriter::new(session, &place, file, Chain::default(), lock))
+        folder.sync()?;
+        Ok(LogWriter::new(session, &folder, file, Chain::default(), lock))
     }
 
     /// Goes on with a session: checks every record and hands it to `each`, and cuts off a torn end.
@@ -69,38 +69,38 @@ impl LogWriter {
         each: &mut dyn FnMut(Record),
     ) -> Result<Opened, StoreError> {
         home.session(session)?;
-        let place = home.make_session(session)?;
-        let lock = SessionLock::take(&place, session)?;
-        let mut scanner = Scanner::new(place.open(LOG, Open::Any(FILE_MODE))?, place.at(LOG));
+        let folder = home.make_session(session)?;
+        let lock = SessionLock::take(&folder, session)?;
+        let mut scanner = Scanner::new(folder.open(LOG, Open::Any(FILE_MODE))?, folder.at(LOG));
         let torn = scan(&mut scanner, each)?;
         let cut = match torn {
-            Some(torn) => Some(keep(&place, scanner.file(), torn)?),
+            Some(torn) => Some(save_torn_end(&folder, scanner.file(), torn)?),
             None => None,
         };
         // A process that was killed may have left the last record, or the log's name, unsynced; whoever is
         // handed a record now acts on it. A kept tail has synced the folder already.
         if cut.is_none() {
-            place.sync()?;
+            folder.sync()?;
         } else {
-            scanner.file().truncate(scanner.offset).map_err(place.fail("cut", LOG))?;
+            scanner.file().truncate(scanner.offset).map_err(folder.fail("cut", LOG))?;
         }
-        scanner.file().sync_data().map_err(place.fail("sync", LOG))?;
+        scanner.file().sync_data().map_err(folder.fail("sync", LOG))?;
         for shelf in Shelf::ALL {
             home.shelf(session, shelf)?.sweep()?;
         }
         let chain = scanner.chain;
-        let writer = LogWriter::new(session, &place, scanner.into_file(), chain, lock);
+        let writer = LogWriter::new(session, &folder, scanner.into_file(), chain, lock);
         Ok(Opened { writer, records: chain.seq, cut })
     }
 
     fn new(
         session: &SessionId,
-        place: &Place,
+        folder: &Folder,
         file: Box<dyn File>,
         chain: Chain,
         lock: SessionLock,
     ) -> LogWriter {
-        let (session, path) = (session.clone(), place.at(LOG));
+        let (session, path) = (session.clone(), folder.at(LOG));
         LogWriter { session, path, file, chain, line: Vec::new(), failed: None, _lock: lock }
     }
 
@@ -151,62 +151,62 @@ impl LogWriter {
 fn scan(scanner: &mut Scanner, each: &mut dyn FnMut(Record)) -> Result<Option<Torn>, StoreError> {
     loop {
         match scanner.next()? {
-            Step::Record(record) => each(record),
-            Step::End => return Ok(None),
-            Step::Torn(torn) => return Ok(Some(torn)),
+            Scanned::Record(record) => each(record),
+            Scanned::End => return Ok(None),
+            Scanned::Torn(torn) => return Ok(Some(torn)),
         }
     }
 }
 
 /// Copies a torn end to a file beside the log, durably.
-fn keep(place: &Place, log: &dyn File, torn: Torn) -> Result<TailCut, StoreError> {
+fn save_torn_end(folder: &Folder, log: &dyn File, torn: Torn) -> Result<TailCut, StoreError> {
     let staged = "log.cut.new";
-    place.clear(staged)?;
-    let copy = place.open(staged, Open::New(FILE_MODE))?;
+    folder.clear(staged)?;
+    let copy = folder.open(staged, Open::New(FILE_MODE))?;
     let (mut block, mut done) = (vec![0; 64 * 1024], 0);
     loop {
-        let read = log.read_at(&mut block, torn.offset + done).map_err(place.fail("read", LOG))?;
+        let read = log.read_at(&mut block, torn.offset + done).map_err(folder.fail("read", LOG))?;
         if read == 0 {
             break;
         }
-        place.fill(staged, copy.as_ref(), &block[..read])?;
+        folder.fill(staged, copy.as_ref(), &block[..read])?;
         done += read as u64;
     }
-    copy.sync_data().map_err(place.fail("sync", staged))?;
+    copy.sync_data().map_err(folder.fail("sync", staged))?;
     let mut name = format!("log.cut-{}", torn.offset);
     let mut more = 1;
-    while let Err(error) = place.rename_new(staged, &name) {
+    while let Err(error) = folder.rename_new(staged, &name) {
         if !error.is_taken() {
             return Err(error);
         }
         more += 1;
         name = format!("log.cut-{}-{more}", torn.offset);
     }
-    place.sync()?;
-    Ok(TailCut { offset: torn.offset, bytes: torn.bytes, kept_as: place.at(&name), why: torn.why })
+    folder.sync()?;
+    Ok(TailCut { offset: torn.offset, bytes: torn.bytes, kept_as: folder.at(&name), why: torn.why })
 }
 
 /// A reader of a log, written to or not. It takes no lock and never makes the writer wait.
 pub struct LogReader {
-    place: Place,
+    folder: Folder,
     scanner: Option<Scanner>,
 }
 
 impl LogReader {
     /// Begins at the first record.
     pub fn open(home: &Home, session: &SessionId) -> Result<LogReader, StoreError> {
-        Ok(LogReader { place: home.session(session)?, scanner: None })
+        Ok(LogReader { folder: home.session(session)?, scanner: None })
     }
 
     /// The next whole, valid record; `None` at the end, or where an append is under way. May be asked again.
     pub fn poll(&mut self) -> Result<Option<Record>, StoreError> {
         if self.scanner.is_none() {
-            let Some(file) = optional(self.place.open(LOG, Open::Read))? else { return Ok(None) };
-            self.scanner = Some(Scanner::new(file, self.place.at(LOG)));
+            let Some(file) = optional(self.folder.open(LOG, Open::Read))? else { return Ok(None) };
+            self.scanner = Some(Scanner::new(file, self.folder.at(LOG)));
         }
         match self.scanner.as_mut().map(Scanner::next).transpose()? {
-            Some(Step::Record(record)) => Ok(Some(record)),
-            Some(Step::End | Step::Torn(_)) | None => Ok(None),
+            Some(Scanned::Record(record)) => Ok(Some(record)),
+            Some(Scanned::End | Scanned::Torn(_)) | None => Ok(None),
         }
     }
 
@@ -218,7 +218,7 @@ impl LogReader {
 
 /// What checking a whole log found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Verified {
+pub struct LogCheck {
     /// How many records are good.
     pub records: u64,
     /// The last link of the chain.
@@ -228,16 +228,16 @@ pub struct Verified {
 }
 
 /// Checks a whole log without changing anything, and hands every record to `each`.
-pub fn verify(
+pub fn check_log(
     home: &Home,
     session: &SessionId,
     each: &mut dyn FnMut(Record),
-) -> Result<Verified, StoreError> {
-    let place = home.session(session)?;
-    let Some(file) = optional(place.open(LOG, Open::Read))? else {
-        return Ok(Verified { records: 0, head: Sha::ZERO, torn: None });
+) -> Result<LogCheck, StoreError> {
+    let folder = home.session(session)?;
+    let Some(file) = optional(folder.open(LOG, Open::Read))? else {
+        return Ok(LogCheck { records: 0, head: Sha::ZERO, torn: None });
     };
-    let mut scanner = Scanner::new(file, place.at(LOG));
+    let mut scanner = Scanner::new(file, folder.at(LOG));
     let torn = scan(&mut scanner, each)?;
-    Ok(Verified { records: scanner.chain.seq, head: scanner.chain.head, torn })
+    Ok(LogCheck { records: scanner.chain.seq, head: scanner.chain.head, torn })
 }

@@ -22,7 +22,7 @@ pub struct Torn {
     pub ended: bool,
 }
 
-pub(crate) enum Step {
+pub(crate) enum Scanned {
     Record(Record),
     End,
     Torn(Torn),
@@ -48,7 +48,7 @@ impl Scanner {
     }
 
     /// The next record, or what the log ends with. At the end it may be asked again: the end is read anew.
-    pub fn next(&mut self) -> Result<Step, StoreError> {
+    pub fn next(&mut self) -> Result<Scanned, StoreError> {
         let mut read_anew = false;
         loop {
             let seen = &self.window[self.used..self.filled];
@@ -57,7 +57,7 @@ impl Scanner {
                     Ok(record) => {
                         self.used += length + 1;
                         self.offset += length as u64 + 1;
-                        return Ok(Step::Record(record));
+                        return Ok(Scanned::Record(record));
                     }
                     // A follower may hold the old bytes of a tail that was cut and written anew.
                     Err(_) if !read_anew => {
@@ -79,7 +79,7 @@ impl Scanner {
                 let bytes = seen.len() as u64;
                 if bytes == 0 {
                     self.forget();
-                    return Ok(Step::End);
+                    return Ok(Scanned::End);
                 }
                 let open = Flaw::Unsealed("it has no newline");
                 let flaw = if self.chain.runs_on(seen) { run_on() } else { open };
@@ -89,14 +89,14 @@ impl Scanner {
     }
 
     /// A bad line of `length` bytes: a torn end if nothing follows it, else damage.
-    fn flawed(&mut self, flaw: Flaw, length: u64) -> Result<Step, StoreError> {
+    fn flawed(&mut self, flaw: Flaw, length: u64) -> Result<Scanned, StoreError> {
         self.forget();
         let last = self.read_at(self.offset + length - 1)? <= 1;
         let ended = self.window[0] == b'\n';
         let why = match flaw {
             Flaw::Unsealed(why) if last => {
                 let why = why.to_owned();
-                return Ok(Step::Torn(Torn { offset: self.offset, bytes: length, why, ended }));
+                return Ok(Scanned::Torn(Torn { offset: self.offset, bytes: length, why, ended }));
             }
             Flaw::Unsealed(why) => why.to_owned(),
             Flaw::Foreign(why) => why,

@@ -66,7 +66,7 @@ fn nodes(home: &Path) -> Result<BTreeMap<NodeId, Spent>, Failed> {
     let mut nodes: BTreeMap<NodeId, Spent> = BTreeMap::new();
     let mut open: BTreeMap<_, (EffectKey, Effect)> = BTreeMap::new();
     for session in home.sessions()? {
-        perspt_store::verify(&home, &session.id, &mut |record| match serde_json::from_str::<Event>(
+        perspt_store::check_log(&home, &session.id, &mut |record| match serde_json::from_str::<Event>(
             record.event.get(),
         ) {
             Ok(Event::EffectStarted { id, key, effect }) => {

@@ -8,7 +8,7 @@ use perspt_core::path::RelPath;
 use perspt_core::state::{Node, SessionState};
 use perspt_core::tree::Change;
 use perspt_lang::plugin::{Files, Plugin};
-use perspt_policy::bounds::Bounds;
+use perspt_policy::path_rules::PathRules;
 
 use super::{Applied, WriteScope, apply, removed_secrets};
 use crate::actor::Actor;
@@ -27,7 +27,7 @@ impl Actor {
         let ComparedFiles { base, candidate: files } = files;
         let task = state.meta.as_ref().map_or("", |meta| meta.task.as_str());
         let ignores = ignore_files(files);
-        let bounds = Bounds::new(files.tree(), &ignores, task);
+        let path_rules = PathRules::new(files.tree(), &ignores, task);
         let plugins: Vec<&dyn Plugin> = node
             .roots
             .iter()
@@ -35,8 +35,8 @@ impl Actor {
             .map(|plugin| plugin as &dyn Plugin)
             .collect();
         let scope = WriteScope::new(state, node, files.tree(), plugins).declaring(&bundle.changes_tests);
-        let applied = apply(bundle, files, &bounds, &scope)?;
-        let mut faults = hidden(&applied, files, &bounds);
+        let applied = apply(bundle, files, &path_rules, &scope)?;
+        let mut faults = hidden(&applied, files, &path_rules);
         faults.extend(self.undone(state, bundle, &applied));
         faults.extend(removed_secrets(bundle, &applied, files, base, &self.parts.masks));
         if faults.is_empty() { Ok((applied, scope.widened())) } else { Err(faults) }
@@ -120,7 +120,7 @@ fn undone_lines(before: &str, theirs: &str, now: &str) -> Option<String> {
 }
 
 /// Files that an answer's own ignore rules would hide: they could be neither verified nor committed.
-fn hidden(applied: &Applied, files: &TreeFiles, before: &Bounds<'_>) -> Vec<String> {
+fn hidden(applied: &Applied, files: &TreeFiles, before: &PathRules<'_>) -> Vec<String> {
     if !applied.files.keys().any(|path| path.name() == IGNORE_FILE) {
         return Vec::new();
     }
@@ -136,7 +136,7 @@ fn hidden(applied: &Applied, files: &TreeFiles, before: &Bounds<'_>) -> Vec<Stri
             rules.extend(now.iter().map(|(_, text)| (folder.clone(), text.clone())));
         }
     }
-    let after = Bounds::new(&tree, &rules, "");
+    let after = PathRules::new(&tree, &rules, "");
     let newly = |path: &&RelPath| after.is_ignored(path) && !before.is_ignored(path);
     let message = |path: &RelPath| {
         format!("`{path}` would be ignored by the `{IGNORE_FILE}` of this answer; leave it out of the rules")

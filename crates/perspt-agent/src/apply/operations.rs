@@ -8,7 +8,7 @@ use perspt_core::hash::Sha;
 use perspt_core::path::RelPath;
 use perspt_core::tree::{Entry, EntryKind};
 use perspt_lang::plugin::Files;
-use perspt_policy::bounds::Bounds;
+use perspt_policy::path_rules::PathRules;
 
 use super::scope::{FileAction, WriteScope};
 
@@ -35,10 +35,10 @@ impl Applied {
 pub fn apply(
     bundle: &Bundle,
     files: &dyn Files,
-    bounds: &Bounds<'_>,
+    path_rules: &PathRules<'_>,
     scope: &WriteScope<'_>,
 ) -> Result<Applied, Vec<String>> {
-    let mut work = Working { files, bounds, scope, applied: Applied::default() };
+    let mut work = Working { files, path_rules, scope, applied: Applied::default() };
     let mut faults = Vec::new();
     for (index, artifact) in bundle.artifacts.iter().enumerate() {
         if let Err(fault) = work.one(artifact) {
@@ -50,7 +50,7 @@ pub fn apply(
 
 struct Working<'a> {
     files: &'a dyn Files,
-    bounds: &'a Bounds<'a>,
+    path_rules: &'a PathRules<'a>,
     scope: &'a WriteScope<'a>,
     applied: Applied,
 }
@@ -101,7 +101,7 @@ impl Working<'_> {
     }
 
     fn allowed(&self, words: &str, action: FileAction) -> Result<RelPath, String> {
-        let path = self.bounds.check(words).map_err(|refusal| refusal.to_string())?;
+        let path = self.path_rules.check(words).map_err(|refusal| refusal.to_string())?;
         self.scope.check(&path, action)?;
         Ok(path)
     }

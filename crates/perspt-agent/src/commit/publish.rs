@@ -5,13 +5,13 @@ use std::path::Path;
 use perspt_core::consent::{Grant, Need};
 use perspt_core::effect::TreeRef;
 use perspt_core::energy::StabilityProof;
-use perspt_core::event::{Commit, Consented, Ended, Event, KeptPlace, merkle};
+use perspt_core::event::{Commit, Consented, Ended, Event, merkle};
 use perspt_core::ids::{EffectId, NodeId};
 use perspt_core::judge::brief;
 use perspt_core::path::RelPath;
 use perspt_core::state::{Node, SessionState, Work};
 use perspt_core::tree::Change;
-use perspt_store::publish::{Kept, KeptAs, Publication, Published, publish};
+use perspt_store::publish::{KeptBytes, Publication, Published, publish};
 use serde_json::value::to_raw_value;
 
 use crate::AgentError;
@@ -102,12 +102,8 @@ fn in_the_way(workspace: &Path, path: &RelPath) -> Option<RelPath> {
 }
 
 /// The event that says where a user's bytes are.
-pub(crate) fn bytes_kept(kept: Kept) -> Event {
-    let place = match kept.place {
-        KeptAs::Blob(blob) => KeptPlace::Blob(blob),
-        KeptAs::Path(path) => KeptPlace::Beside(path),
-    };
-    Event::BytesKept { path: kept.path, place }
+pub(crate) fn bytes_kept(kept: KeptBytes) -> Event {
+    Event::BytesKept { path: kept.path, place: kept.place }
 }
 
 fn commit_record(

@@ -47,7 +47,7 @@ impl Actor {
             probed.tools.entry(plugin.to_owned()).or_default().insert(tool, state);
         }
         let stages = roots.iter().map(|root| self.root_stages(root, &probed, &files)).collect();
-        let confinement = self.parts.runner.what_can_be_had().await.map_err(AgentError::from)?;
+        let confinement = self.parts.runner.available_confinement().await.map_err(AgentError::from)?;
         let detail = self.store_blob(&probed)?;
         let mut runs = slot.take_runs();
         // They ran side by side; what failed is what somebody will look for.

@@ -31,7 +31,7 @@ impl Actor {
                 return Ok(unworkable(
                     "the workspace cannot be read",
                     &error.to_string(),
-                    "mend or ignore it, then run again",
+                    "fix it or let git ignore it, then run again",
                 ));
             }
             Err(error) => return Err(error.into()),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use perspt_core::event::{AskNext, Ended};
 use perspt_core::ids::BlobId;
 use perspt_core::state::SessionState;
-use perspt_model::{Limits, ModelError, Prompt, Tag, estimate_tokens};
+use perspt_model::{CallLimits, ModelError, Prompt, Tag, estimate_tokens};
 use perspt_sandbox::Cancel;
 
 use crate::AgentError;
@@ -33,7 +33,7 @@ impl Actor {
             )));
         };
         let settings = state.settings();
-        let limits = Limits {
+        let limits = CallLimits {
             first_byte: Duration::from_millis(settings.first_byte_ms),
             idle: Duration::from_millis(settings.idle_ms),
             total: Duration::from_millis(settings.total_ms),

@@ -4,7 +4,7 @@ use perspt_core::event::{Capture, Ended, Event, ParseState, PlanSource, RepoMode
 use perspt_core::ids::{BlobId, EffectId};
 use perspt_core::state::SessionState;
 use perspt_lang::plugin::{Files, Plugin};
-use perspt_policy::bounds::Bounds;
+use perspt_policy::path_rules::PathRules;
 
 use super::{PlanRead, ProjectFacts, RootedNode, assign_roots, fallback, read_plan, settle};
 use crate::actor::Actor;
@@ -31,12 +31,13 @@ impl Actor {
         let files = self.branch_files(&branch)?;
         let tree = files.tree();
         let ignores = ignore_files(&files);
-        let bounds = Bounds::new(tree, &ignores, task);
+        let path_rules = PathRules::new(tree, &ignores, task);
         let roots = self.roots(state, &files);
         let repo_mode = state.found.as_ref().map_or(RepoMode::Existing, |found| found.repo_mode);
         let plugins: Vec<&dyn Plugin> =
             self.parts.plugins.iter().map(|plugin| *plugin as &dyn Plugin).collect();
-        let project = ProjectFacts { tree, bounds: &bounds, repo_mode, roots: &roots, plugins: &plugins };
+        let project =
+            ProjectFacts { tree, path_rules: &path_rules, repo_mode, roots: &roots, plugins: &plugins };
         let capture = capture(&text);
         let planned = planned(&text, &project);
         // A file that could not be read may have decided.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use perspt_core::stage::{Profile, Step};
 use perspt_lang::plugin::{Cache, Machine};
 use perspt_sandbox::slot::SlotError;
-use perspt_sandbox::{Access, Bind, Bounds, Network};
+use perspt_sandbox::{Access, Bind, Network, SandboxSpec};
 
 use super::SlotGuard;
 
@@ -23,8 +23,13 @@ impl SlotGuard<'_> {
         binds
     }
 
-    /// The bounds of a step that works in `tree`.
-    pub(super) fn bounds(&self, step: &Step, tree: &Path, binds: Vec<Bind>) -> Result<Bounds, SlotError> {
+    /// The sandbox of a step that works in `tree`.
+    pub(super) fn sandbox(
+        &self,
+        step: &Step,
+        tree: &Path,
+        binds: Vec<Bind>,
+    ) -> Result<SandboxSpec, SlotError> {
         let build = self.slot.build();
         let held: OwnedFd = self.slot.lock_fd().try_clone_to_owned().map_err(|source| SlotError::Io {
             what: "share the lock of",
@@ -53,7 +58,7 @@ impl SlotGuard<'_> {
             // Private packages are fetched with the user's own credentials.
             Profile::Fetch => Vec::new(),
         };
-        Ok(Bounds { writable, network, binds, hidden, held: Some(Arc::new(held)) })
+        Ok(SandboxSpec { writable, network, binds, hidden, held: Some(Arc::new(held)) })
     }
 }
 

@@ -10,7 +10,7 @@ use perspt_core::stage::{Step, StepEnd, StepOutput};
 use perspt_core::state::SessionState;
 use perspt_lang::plugin::Machine;
 use perspt_sandbox::slot::SlotError;
-use perspt_sandbox::{Bind, Cancel, CommandSpec, Confinement, End, Level, Ran, Runner};
+use perspt_sandbox::{Bind, Cancel, CommandSpec, Confinement, Level, Ran, RunEnd, Runner};
 
 use super::{Outputs, SlotGuard, space};
 use crate::AgentError;
@@ -99,11 +99,11 @@ impl SlotGuard<'_> {
     async fn run_step(&self, run: StepRun<'_>, cancel: &Cancel) -> Result<StepOutput, EffectError> {
         let StepRun { stage, step, folders, binds, timeout } = run;
         let spec = self.spec(step, folders, timeout)?;
-        let bounds = self.bounds(step, folders.tree, binds)?;
-        let ran = self.config.runner.run(&spec, &bounds, cancel).await.map_err(AgentError::from)?;
+        let sandbox = self.sandbox(step, folders.tree, binds)?;
+        let ran = self.config.runner.run(&spec, &sandbox, cancel).await.map_err(AgentError::from)?;
         let end = match &ran.end {
-            End::Step(end) => end.clone(),
-            End::Cancelled => return Err(EffectError::Cancelled),
+            RunEnd::Step(end) => end.clone(),
+            RunEnd::Cancelled => return Err(EffectError::Cancelled),
         };
         self.runs.lock().unwrap_or_else(PoisonError::into_inner).push(RunNote {
             step: format!("{stage}/{}", step.name),

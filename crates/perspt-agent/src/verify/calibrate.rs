@@ -89,7 +89,7 @@ impl Actor {
             seen.push(plant.what);
         }
         let verdict = if seen.is_empty() {
-            Calibration::Blind("there is no plain source file to plant one in".to_owned())
+            Calibration::Blind("there is no plain source file to put one in".to_owned())
         } else {
             // A memo that cannot be saved costs another calibration, nothing else.
             let _ = std::fs::create_dir_all(slot.memo_dir());

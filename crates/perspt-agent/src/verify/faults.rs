@@ -24,8 +24,8 @@ impl Actor {
         let path = run.plugin.missing_files(reading, run.root, files).into_iter().find(there)?;
         Some(MissingTool {
             tool: reading.tool.clone(),
-            why: format!("`{path}` is needed, and your ignore rules keep it out of what is measured"),
-            install: format!("let the ignore rules have it (`!{path}`), or commit what it is made from"),
+            why: format!("`{path}` is needed, but your ignore rules exclude it"),
+            install: format!("include it again (`!{path}`), or commit the files it is made from"),
         })
     }
 }
@@ -59,6 +59,6 @@ fn unrunnable(reading: &Reading, why: &str) -> MissingTool {
     MissingTool {
         tool: reading.tool.clone(),
         why: one_line(why),
-        install: "make the project's own tests run on this machine, then `perspt resume`".to_owned(),
+        install: "make the project's own tests run on this machine, then run `perspt resume`".to_owned(),
     }
 }

@@ -40,7 +40,7 @@ impl Actor {
             let output = slot.run("environment", &step, timeout, cancel).await?;
             key.field(&output.stdout);
         }
-        let confinement = self.parts.runner.what_can_be_had().await.map_err(AgentError::from)?;
+        let confinement = self.parts.runner.available_confinement().await.map_err(AgentError::from)?;
         key.field(confinement_text(&confinement).as_bytes());
         key.field(&serde_json::to_vec(&probed).unwrap_or_default());
         key.field(&serde_json::to_vec(&self.parts.machine).unwrap_or_default());

@@ -10,7 +10,7 @@ use perspt_core::judge::structure_stage;
 use perspt_core::outcome::NodeEnd;
 use perspt_core::path::RelPath;
 use perspt_core::reading::{Reading, StageKind};
-use perspt_core::residual::{Class, Component, Place, Residual};
+use perspt_core::residual::{Class, Component, Position, Residual};
 use perspt_core::state::{Node, SessionState};
 use perspt_core::tree::{Change, Tree};
 use perspt_lang::plugin::{Files, Pair, Plugin, Tools};
@@ -152,7 +152,7 @@ fn forbidden_patterns(node: &Node, changes: &[Change], files: &TreeFiles) -> Vec
             let line = text[..at].matches('\n').count() as u32 + 1;
             let message = format!("the contract forbids `{pattern}` in this node's files");
             let mut residual = Residual::error(Component::Str, Class::ForbiddenPattern, SENSOR, message);
-            residual.place = Some(Place { line, column: 0 });
+            residual.place = Some(Position { line, column: 0 });
             residual.symbol = Some(pattern.clone());
             residuals.push(residual.in_file(Some(path.clone())));
         }

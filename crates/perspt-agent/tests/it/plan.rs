@@ -8,13 +8,13 @@ use perspt_core::plan::{NodeClass, OpenScope, Plan, PlanNode, TaskType};
 use perspt_core::reading::PluginName;
 use perspt_core::stage::Root;
 use perspt_lang::plugin::{Files, Plugin};
-use perspt_policy::bounds::Bounds;
+use perspt_policy::path_rules::PathRules;
 use serde_json::{Value, json};
 
 use crate::support::{Memory, path};
 
 fn with_project<T>(files: &Memory, repo_mode: RepoMode, look: impl Fn(&ProjectFacts<'_>) -> T) -> T {
-    let bounds = Bounds::new(files.tree(), &[], "");
+    let path_rules = PathRules::new(files.tree(), &[], "");
     let plugins: Vec<&dyn Plugin> =
         perspt_lang::plugins().iter().map(|plugin| *plugin as &dyn Plugin).collect();
     let mut roots: Vec<Root> = plugins.iter().flat_map(|plugin| plugin.roots(files)).collect();
@@ -23,7 +23,13 @@ fn with_project<T>(files: &Memory, repo_mode: RepoMode, look: impl Fn(&ProjectFa
         let plugin = PluginName("python".to_owned());
         roots = vec![Root { packages: vec![dir.clone()], dir, plugin, has_tests: false }];
     }
-    look(&ProjectFacts { tree: files.tree(), bounds: &bounds, repo_mode, roots: &roots, plugins: &plugins })
+    look(&ProjectFacts {
+        tree: files.tree(),
+        path_rules: &path_rules,
+        repo_mode,
+        roots: &roots,
+        plugins: &plugins,
+    })
 }
 
 fn settled_in(files: &Memory, repo_mode: RepoMode, tasks: Value) -> Result<Settled, Vec<String>> {

@@ -15,40 +15,39 @@ use perspt_store::Home;
 use crate::args::AbortArgs;
 use crate::config::Config;
 use crate::fail::Failure;
-use crate::pick::{Which, check_workspace, pick, read_session, state_of};
+use crate::pick::{SessionChoice, pick, read_session, state_of};
 use crate::view::kept_place;
-use crate::{out, wire};
+use crate::{out, wire, workspace};
 
 const LOOK: Duration = Duration::from_millis(100);
 /// The owner ends its processes first; after this long something is wrong with it.
 const LOOKS: u32 = 600;
-/// After this many looks the person at the terminal is told what is waited for.
+/// After this many looks a note says what is waited for.
 const QUIET_LOOKS: u32 = 20;
 
-/// Runs it.
 pub fn run(args: &AbortArgs) -> Result<u8, Failure> {
     let config = Config::load()?;
     let home = wire::open_home(&config)?;
-    let id = pick(&home, &args.session.as_deref().map_or(Which::LastHere, Which::Named))?;
+    let id = pick(&home, &args.session.as_deref().map_or(SessionChoice::LastHere, SessionChoice::Named))?;
     let by = format!("process {}", std::process::id());
     let before = state_of(&home, &id)?;
     if before.end.as_ref().is_some_and(|end| !end.reason.is_resumable()) {
-        say(&id, &before, "had already ended");
+        print_result(&id, &before, "had already ended");
         return Ok(0);
     }
     let state = if home.holder(&id)?.is_some() {
         home.inbox(&id)?.send(&Message::Abort { by: by.clone() })?;
         wait(&home, &id, &by)?
     } else {
-        before.meta.as_ref().map(check_workspace).transpose()?;
+        before.meta.as_ref().map(workspace::check_present).transpose()?;
         end_dead(&home, &id, &before, &by)?
     };
-    say(&id, &state, "was aborted");
+    print_result(&id, &state, "was aborted");
     Ok(0)
 }
 
-/// Ends a session whose process is gone. What that process had begun to write into the workspace is finished by
-/// then, and whoever aborts must hear of files that change at that moment.
+/// Ends a session whose process is gone. Files that it was writing into the workspace are finished first, and the user
+/// is told which.
 fn end_dead(home: &Home, id: &SessionId, before: &SessionState, by: &str) -> Result<SessionState, Failure> {
     let after = abort_dead(home, id, SystemClock.now(), by)?;
     read_session(home, id, &mut |_, event, _| {
@@ -60,7 +59,7 @@ fn end_dead(home: &Home, id: &SessionId, before: &SessionState, by: &str) -> Res
                 many => format!("{many} files were"),
             };
             out::line(&format!(
-                "node {} had begun to be written when perspt was killed; its {files} finished",
+                "node {} was being written when perspt was killed; its {files} finished now",
                 commit.node
             ));
         }
@@ -81,18 +80,18 @@ fn wait(home: &Home, id: &SessionId, by: &str) -> Result<SessionState, Failure> 
         };
         pid = holder.pid;
         if look == QUIET_LOOKS {
-            out::note(&format!("process {pid} was told and has not ended the session yet; waiting for it"));
+            out::note(&format!("process {pid} was asked and has not ended the session yet; waiting for it"));
         }
         std::thread::sleep(LOOK);
     }
     Err(Failure::internal(
         "the session did not end",
         format!("process {pid} holds the session and does not answer; it may be stopped"),
-        "let it go on (`fg`, or `kill -CONT`) or end it, then run `perspt abort` again",
+        "let it continue (`fg`, or `kill -CONT`) or end it, then run `perspt abort` again",
     ))
 }
 
-fn say(id: &SessionId, state: &SessionState, what: &str) {
+fn print_result(id: &SessionId, state: &SessionState, what: &str) {
     let kept = |end: Option<NodeEnd>| end == Some(NodeEnd::Committed);
     let committed: Vec<&str> = state
         .order
@@ -107,6 +106,6 @@ fn say(id: &SessionId, state: &SessionState, what: &str) {
     };
     out::line(&format!("session {id} {what} ({}); {list}", session_word(state, Owner::Gone)));
     for (path, place) in &state.kept {
-        out::line(&format!("your bytes of {path} are in {}", kept_place(id, place)));
+        out::line(&format!("your version of {path} is in {}", kept_place(id, place)));
     }
 }

@@ -13,13 +13,12 @@ use perspt_model::shown_url;
 use perspt_store::Home;
 use perspt_store::publish::pending;
 
-use super::{Shown, exit_code};
+use super::{Output, exit_code};
 use crate::args::{AgentArgs, RunArgs};
 use crate::config::Config;
 use crate::fail::Failure;
-use crate::{out, wire};
+use crate::{model, out, session_id, wire, workspace};
 
-/// Runs it.
 pub fn run(args: &AgentArgs) -> Result<u8, Failure> {
     let mut config = Config::load()?.with_run_args(&args.run);
     config.flag("energy_weights", "--energy-weights", args.energy_weights.clone());
@@ -27,26 +26,27 @@ pub fn run(args: &AgentArgs) -> Result<u8, Failure> {
     config.flag("stability_threshold", "--stability-threshold", args.stability_threshold.clone());
     let task = args.task.trim();
     if task.is_empty() {
-        return Err(Failure::usage(
-            "there is no task",
-            "the task is empty",
-            "say what is to be done, in quotes",
-        ));
+        return Err(Failure::usage("there is no task", "the task is empty", "say what to do, in quotes"));
     }
     if task.len() > 8000 {
         return Err(Failure::usage(
             "the task is too long",
-            format!("{} bytes; 8000 is the most", task.len()),
+            format!("it has {} bytes, and 8000 is the limit", task.len()),
             "put the details into a file of the project and name it",
         ));
     }
     let approval = approval(&args.run)?;
     let home = wire::open_home(&config)?;
-    let workspace = wire::workspace(args.workspace.as_deref(), &home)?;
+    let workspace = workspace::for_session(args.workspace.as_deref(), &home)?;
     let lang = args.lang.as_deref().map(language).transpose()?;
-    let wish =
-        Wish { task, model: config.model()?, approval, allow: allowed(&config, &args.run.allow)?, lang };
-    start(&home, &config, &workspace, wish, args.run.json)
+    let new_session = NewSession {
+        task,
+        model: config.model()?,
+        approval,
+        allow: allowed(&config, &args.run.allow)?,
+        lang,
+    };
+    start(&home, &config, &workspace, new_session, args.run.json)
 }
 
 /// What the user permits: by the configuration, then by flags.
@@ -70,12 +70,9 @@ fn language(name: &str) -> Result<PluginName, Failure> {
 }
 
 /// What a session is begun with.
-pub struct Wish<'a> {
-    /// The task.
+pub struct NewSession<'a> {
     pub task: &'a str,
-    /// The model.
     pub model: &'a str,
-    /// Who approves.
     pub approval: Approval,
     /// What is permitted from the start.
     pub allow: Vec<Grant>,
@@ -83,7 +80,7 @@ pub struct Wish<'a> {
     pub lang: Option<PluginName>,
 }
 
-/// Who approves; without a terminal somebody has to be waited for, or policy does it.
+/// Who approves: policy with `--yes`, else a person at the terminal or at another one.
 pub fn approval(run: &RunArgs) -> Result<Approval, Failure> {
     if run.yes {
         return Ok(Approval::Policy);
@@ -92,7 +89,7 @@ pub fn approval(run: &RunArgs) -> Result<Approval, Failure> {
         return Err(Failure::refused(
             "nobody can approve the plan",
             "there is no terminal to ask at and `--yes` was not given",
-            "run it in a terminal, with `-y` to approve by policy, or with `--wait-for-approval` and answer by \
+            "run it in a terminal, or with `-y` to approve by policy, or with `--wait-for-approval` and answer with \
              `perspt approve`",
         ));
     }
@@ -104,12 +101,12 @@ pub fn start(
     home: &Home,
     config: &Config,
     workspace: &Path,
-    wish: Wish<'_>,
+    new_session: NewSession<'_>,
     json: bool,
 ) -> Result<u8, Failure> {
-    let Wish { task, model, approval, allow, lang } = wish;
+    let NewSession { task, model, approval, allow, lang } = new_session;
     let started = SessionStarted {
-        session: wire::new_session_id(),
+        session: session_id::new(),
         workspace: workspace.to_string_lossy().into_owned(),
         task: task.to_owned(),
         model: model.to_owned(),
@@ -120,18 +117,18 @@ pub fn start(
         settings: config.settings()?,
         program: format!("perspt {}", env!("CARGO_PKG_VERSION")),
     };
-    // Whether the model can be asked is found out again when it is; here nothing has been created or measured yet.
-    wire::make_model(model, config.base_url()?).map_err(AgentError::NotReady)?;
-    let mut shown = Shown::new(json);
+    // Fails early, before anything is created or measured. Each request makes the check again.
+    model::make(model, config.base_url()?).map_err(AgentError::NotReady)?;
+    let mut output = Output::new(json);
     let left = pending(home, workspace).map_err(AgentError::Store)?;
-    let open = begin(home, SystemClock.now(), started, shown.view())?;
+    let open = begin(home, SystemClock.now(), started, output.view())?;
     if let Some(left) = left {
         out::note(&format!(
-            "note: session {} was killed while it wrote files here; they were finished first, or taken back \
+            "note: session {} was killed while it wrote files here; those writes were first finished or undone \
              (`perspt status {}`)",
             left.session, left.session
         ));
     }
-    let state = wire::drive(home, config, open, shown.view())?;
+    let state = wire::drive(home, config, open, output.view())?;
     Ok(exit_code(&state))
 }

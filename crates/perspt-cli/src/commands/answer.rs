@@ -14,7 +14,7 @@ use crate::args::{ApproveArgs, DenyArgs};
 use crate::config::Config;
 use crate::console::show_question;
 use crate::fail::Failure;
-use crate::pick::{Which, pick, state_of};
+use crate::pick::{SessionChoice, pick, state_of};
 use crate::{out, wire};
 
 const LOOK: Duration = Duration::from_millis(100);
@@ -35,7 +35,7 @@ pub fn deny(args: &DenyArgs) -> Result<u8, Failure> {
 fn answer(session: Option<&str>, decision: Decision) -> Result<u8, Failure> {
     let config = Config::load()?;
     let home = wire::open_home(&config)?;
-    let id = pick(&home, &session.map_or(Which::LastHere, Which::Named))?;
+    let id = pick(&home, &session.map_or(SessionChoice::LastHere, SessionChoice::Named))?;
     let state = state_of(&home, &id)?;
     let owner = home.owner(&id)?;
     let Some((effect, flight, question)) = state.open_question().filter(|_| owner == Owner::Alive) else {
@@ -45,7 +45,7 @@ fn answer(session: Option<&str>, decision: Decision) -> Result<u8, Failure> {
         return Err(Failure::usage(
             "a plan is approved or denied",
             "`--instead` corrects a node, and this session asks about its plan",
-            "run `perspt deny` without it, and begin again with another task",
+            "run `perspt deny` without it, and start again with another task",
         ));
     }
     show_question(&asked(&home.blobs(&id)?, &state, flight.key.node.clone(), question)?, &state);
@@ -74,7 +74,7 @@ fn answer(session: Option<&str>, decision: Decision) -> Result<u8, Failure> {
 fn not_asked(id: &SessionId, state: &SessionState, owner: Owner) -> Failure {
     let todo = match owner {
         Owner::Alive => "see `perspt status`".to_owned(),
-        Owner::Gone => format!("go on with it by `perspt resume {id}{}`", allow_flags(state)),
+        Owner::Gone => format!("continue it with `perspt resume {id}{}`", allow_flags(state)),
     };
     let why = format!("session {id} is {}", session_word(state, owner));
     Failure::usage("the session asks nothing", why, todo)
@@ -92,6 +92,6 @@ fn wait(home: &Home, id: &SessionId, question: EffectId) -> Result<SessionState,
     Err(Failure::internal(
         "the session did not take the answer",
         format!("the process of session {id} does not answer; it may be stopped"),
-        "let it go on (`fg`, or `kill -CONT`); it takes the answer then",
+        "let it continue (`fg`, or `kill -CONT`); it then takes the answer",
     ))
 }

@@ -5,7 +5,6 @@ use crate::config::Config;
 use crate::fail::Failure;
 use crate::out;
 
-/// Runs it.
 pub fn run(_: &ConfigArgs) -> Result<u8, Failure> {
     let config = Config::load()?;
     out::line(&format!(

@@ -6,9 +6,8 @@ use super::agent;
 use crate::args::{DemoArgs, DemoLanguage};
 use crate::config::Config;
 use crate::fail::Failure;
-use crate::{demo, out, wire};
+use crate::{demo, out, session_id, wire, workspace};
 
-/// Runs it.
 pub fn run(args: &DemoArgs) -> Result<u8, Failure> {
     let language = match args.lang {
         DemoLanguage::Rust => "rust",
@@ -16,23 +15,24 @@ pub fn run(args: &DemoArgs) -> Result<u8, Failure> {
     };
     let config = Config::load()?;
     let home = wire::open_home(&config)?;
-    let folder = std::env::temp_dir().join(format!("perspt-demo-{language}-{}", wire::new_session_id()));
+    let folder = std::env::temp_dir().join(format!("perspt-demo-{language}-{}", session_id::new()));
     std::fs::create_dir_all(&folder).map_err(|error| {
         Failure::internal(
             "the demo has no folder to work in",
             format!("{}: {error}", folder.display()),
-            "set TMPDIR to a folder of yours",
+            "set TMPDIR to a folder that you can write to",
         )
     })?;
-    let workspace = wire::workspace(Some(&folder), &home)?;
+    let workspace = workspace::for_session(Some(&folder), &home)?;
     for line in INTRODUCTION {
         out::line(line);
     }
     let task = demo::task(language);
     out::line(&format!("$ perspt agent -y {}", out::value(task)));
     let model = format!("demo:{language}");
-    let wish = agent::Wish { task, model: &model, approval: Approval::Policy, allow: vec![], lang: None };
-    let code = agent::start(&home, &config, &workspace, wish, false)?;
+    let new_session =
+        agent::NewSession { task, model: &model, approval: Approval::Policy, allow: vec![], lang: None };
+    let code = agent::start(&home, &config, &workspace, new_session, false)?;
     out::line("");
     if code == 0 {
         closing(language, &workspace.to_string_lossy());

@@ -11,21 +11,21 @@ use perspt_sandbox::Level;
 use crate::args::DoctorArgs;
 use crate::config::Config;
 use crate::fail::Failure;
-use crate::{out, wire};
+use crate::{machine, model, out, wire, workspace};
 
-/// Runs it.
 pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {
     let config = Config::load()?;
-    let folder = wire::folder(args.workspace.as_deref())?;
+    let folder = workspace::resolve(args.workspace.as_deref())?;
     let home = wire::open_home(&config)?;
     let settings = config.settings()?;
     let runtime = wire::runtime()?;
     let runner = wire::runner()?;
-    let confinement = runtime.block_on(runner.what_can_be_had()).map_err(perspt_agent::AgentError::from)?;
+    let confinement =
+        runtime.block_on(runner.available_confinement()).map_err(perspt_agent::AgentError::from)?;
     out::line(&format!("data       {}", home.root().display()));
-    if let Some(failure) = wire::workspace_refusal(&home, &folder) {
+    if let Some(failure) = workspace::refusal(&home, &folder) {
         out::line(&format!(
-            "folder     {} is no workspace: {}; {}",
+            "folder     {} cannot be a workspace: {}; {}",
             out::plain(&folder.to_string_lossy()),
             out::plain(&failure.trouble.why),
             failure.trouble.todo
@@ -37,10 +37,10 @@ pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {
         Level::None => "none: commands run unconfined",
     };
     out::line(&format!("sandbox    {level}"));
-    confinement.missing.iter().for_each(|missing| out::line(&format!("           not stopped: {missing}")));
+    confinement.missing.iter().for_each(|missing| out::line(&format!("           not prevented: {missing}")));
     let model = config.model()?;
-    let endpoint = match wire::make_model(model, config.base_url()?) {
-        Ok(_) => "configured, not asked".to_owned(),
+    let endpoint = match model::make(model, config.base_url()?) {
+        Ok(_) => "configured, not contacted".to_owned(),
         Err(trouble) => format!("cannot be asked: {}; {}", out::plain(&trouble.why), trouble.todo),
     };
     out::line(&format!(
@@ -49,14 +49,14 @@ pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {
         perspt_model::shown_url(config.text("base_url"))
     ));
     let timeout = Duration::from_millis(settings.probe_timeout_ms);
-    let machine = wire::machine(&folder);
+    let machine = machine::of(&folder);
     let run_config = RunConfig {
         outputs: None,
         runner: &runner,
-        env: &wire::environment(&machine),
+        env: &machine::environment(&machine),
         machine: &machine,
         workspace: &folder,
-        secret_places: &wire::secret_places(&home, &config),
+        secret_places: &machine::secret_places(&home, &config),
     };
     let slot_dir = home.slots_dir().join("doctor/0");
     let seen = runtime.block_on(try_tools(&slot_dir, run_config, &machine, timeout))?;

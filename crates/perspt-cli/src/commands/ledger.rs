@@ -5,20 +5,19 @@ use perspt_store::{Home, Traces};
 
 use super::node;
 use crate::args::LedgerArgs;
+use crate::check_session::check_session;
 use crate::config::Config;
 use crate::fail::Failure;
-use crate::pick::{Which, pick, view_of};
-use crate::verify::verify_session;
+use crate::pick::{SessionChoice, pick, view_of};
 use crate::{out, wire};
 
 const RECENT: usize = 20;
 
-/// Runs it.
 pub fn run(args: &LedgerArgs) -> Result<u8, Failure> {
     let config = Config::load()?;
     let home = wire::open_home(&config)?;
     let sessions: Vec<SessionId> = match &args.session {
-        Some(begin) => vec![pick(&home, &Which::Named(begin))?],
+        Some(begin) => vec![pick(&home, &SessionChoice::Named(begin))?],
         None => home.sessions()?.into_iter().map(|session| session.id).collect(),
     };
     if args.verify {
@@ -33,16 +32,17 @@ pub fn run(args: &LedgerArgs) -> Result<u8, Failure> {
     }
 }
 
-/// The sessions a listing could not read. One damaged log must not hide the others.
+/// The reads of a listing. A session that cannot be read is left out with a note, so that one damaged log does not hide
+/// the others.
 #[derive(Default)]
-pub struct Unread {
+pub struct SessionReads {
     read: usize,
-    first: Option<Failure>,
+    first_failure: Option<Failure>,
 }
 
-impl Unread {
-    /// What was read of a session; where that failed it is left out, with a word about it.
-    pub fn unless<T>(&mut self, id: &SessionId, result: Result<T, Failure>) -> Option<T> {
+impl SessionReads {
+    /// What was read of a session, or a note that it is left out.
+    pub fn take<T>(&mut self, id: &SessionId, result: Result<T, Failure>) -> Option<T> {
         match result {
             Ok(value) => {
                 self.read += 1;
@@ -51,15 +51,15 @@ impl Unread {
             Err(failure) => {
                 let why = out::plain(&failure.trouble.why);
                 out::note(&format!("note: session {id} is left out: {why}; see `perspt ledger --verify`"));
-                self.first.get_or_insert(failure);
+                self.first_failure.get_or_insert(failure);
                 None
             }
         }
     }
 
-    /// How many could be read; a failure where there are sessions and none could.
-    pub fn others(self) -> Result<usize, Failure> {
-        match self.first {
+    /// How many sessions were read. A failure where there are sessions and none could be read.
+    pub fn finish(self) -> Result<usize, Failure> {
+        match self.first_failure {
             Some(failure) if self.read == 0 => Err(failure),
             _ => Ok(self.read),
         }
@@ -67,10 +67,10 @@ impl Unread {
 }
 
 fn recent(home: &Home, sessions: &[SessionId]) -> Result<u8, Failure> {
-    let mut unread = Unread::default();
+    let mut reads = SessionReads::default();
     let mut shown = 0;
     for id in sessions {
-        let Some(view) = unread.unless(id, view_of(home, id)) else { continue };
+        let Some(view) = reads.take(id, view_of(home, id)) else { continue };
         for commit in view.commits.iter().rev() {
             if shown == RECENT {
                 return Ok(0);
@@ -89,7 +89,7 @@ fn recent(home: &Home, sessions: &[SessionId]) -> Result<u8, Failure> {
             ));
         }
     }
-    unread.others()?;
+    reads.finish()?;
     if shown == 0 {
         out::line("nothing has been committed yet");
     }
@@ -97,10 +97,10 @@ fn recent(home: &Home, sessions: &[SessionId]) -> Result<u8, Failure> {
 }
 
 fn stats(home: &Home, sessions: &[SessionId]) -> Result<u8, Failure> {
-    let mut unread = Unread::default();
+    let mut reads = SessionReads::default();
     let (mut events, mut committed, mut files, mut calls, mut tokens, mut ended) = (0, 0, 0, 0, 0, 0);
     for id in sessions {
-        let Some(view) = unread.unless(id, view_of(home, id)) else { continue };
+        let Some(view) = reads.take(id, view_of(home, id)) else { continue };
         events += view.records;
         committed += view.commits.len();
         files += view.commits.iter().map(|commit| commit.files.len()).sum::<usize>();
@@ -108,7 +108,7 @@ fn stats(home: &Home, sessions: &[SessionId]) -> Result<u8, Failure> {
         tokens += view.budget.used.tokens;
         ended += u64::from(view.exit_code.is_some());
     }
-    let sessions = unread.others()?;
+    let sessions = reads.finish()?;
     out::line(&format!(
         "sessions={sessions} ended={ended} events={events} commits={committed} files={files} calls={calls} tokens={tokens}"
     ));
@@ -123,7 +123,7 @@ fn verify_all(home: &Home, sessions: &[SessionId]) -> Result<u8, Failure> {
             continue;
         }
         looked_at += 1;
-        match verify_session(home, id) {
+        match check_session(home, id) {
             Ok(line) => out::line(&format!("ok       {id}  {line}")),
             Err(why) => {
                 damaged += 1;

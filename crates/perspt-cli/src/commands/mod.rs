@@ -35,21 +35,21 @@ pub fn run(args: Args) -> Result<u8, Failure> {
     }
 }
 
-/// The view a session is shown with.
-enum Shown {
+/// How a session is printed: lines for people, or JSON.
+enum Output {
     Lines(Box<Lines>),
     Json(Json),
 }
 
-impl Shown {
-    fn new(json: bool) -> Shown {
-        if json { Shown::Json(Json::default()) } else { Shown::Lines(Box::default()) }
+impl Output {
+    fn new(json: bool) -> Output {
+        if json { Output::Json(Json::default()) } else { Output::Lines(Box::default()) }
     }
 
     fn view(&mut self) -> &mut dyn View {
         match self {
-            Shown::Lines(lines) => lines.as_mut(),
-            Shown::Json(json) => json,
+            Output::Lines(lines) => lines.as_mut(),
+            Output::Json(json) => json,
         }
     }
 }

@@ -6,7 +6,7 @@ use perspt_core::tree::{Change, Entry};
 use perspt_core::view::{AttemptView, CommitView, NodeView, SessionView};
 use perspt_store::Home;
 
-use super::ledger::Unread;
+use super::ledger::SessionReads;
 use crate::fail::Failure;
 use crate::out;
 use crate::pick::view_of;
@@ -14,15 +14,15 @@ use crate::view::{energy_words, slug};
 
 /// Shows the node of the first session that has it in its plan; the newest comes first.
 pub fn show(home: &Home, sessions: &[SessionId], name: &str) -> Result<u8, Failure> {
-    let mut unread = Unread::default();
+    let mut reads = SessionReads::default();
     for id in sessions {
-        let Some(view) = unread.unless(id, view_of(home, id)) else { continue };
+        let Some(view) = reads.take(id, view_of(home, id)) else { continue };
         if let Some(node) = view.nodes.iter().find(|node| node.id.as_str() == name) {
             lines(id, &view, node).iter().for_each(|line| out::line(&out::plain(line)));
             return Ok(0);
         }
     }
-    unread.others()?;
+    reads.finish()?;
     Err(Failure::usage(
         "the node was not found",
         format!("no session has a node `{name}`"),
@@ -35,7 +35,7 @@ fn lines(id: &SessionId, view: &SessionView, node: &NodeView) -> Vec<String> {
     let mut lines = vec![
         format!("session    {id}  {}", view.status),
         format!("workspace  {workspace}"),
-        format!("node       {}  {}", node.id, node.state),
+        format!("node       {}  {}", node.id, node.state_words()),
         format!("goal       {}", node.goal),
     ];
     node.attempts.iter().for_each(|attempt| lines.extend(attempt_lines(attempt)));
@@ -52,7 +52,7 @@ fn attempt_lines(attempt: &AttemptView) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(class) = attempt.retry {
         let why = attempt.violations.first().map_or("", String::as_str);
-        lines.push(format!("answer     {:<10} {why}", class.as_str()));
+        lines.push(format!("answer     {}: {why}", class.words()));
     }
     if !attempt.rebased.is_empty() {
         let paths: Vec<&str> = attempt.rebased.iter().map(|path| path.as_str()).collect();

@@ -1,4 +1,4 @@
-//! `perspt resume`: the same loop, from what the log says.
+//! `perspt resume`: continues a session from its log.
 
 use std::path::Path;
 
@@ -10,24 +10,23 @@ use perspt_core::outcome::NodeEnd;
 use perspt_model::shown_url;
 use perspt_store::{Follower, Home};
 
-use super::{Shown, agent, exit_code};
+use super::{Output, agent, exit_code};
 use crate::args::ResumeArgs;
 use crate::config::Config;
 use crate::fail::Failure;
-use crate::pick::{Which, check_workspace, pick, state_of, view_of};
+use crate::pick::{SessionChoice, pick, state_of, view_of};
 use crate::view::record_line;
-use crate::{out, wire};
+use crate::{out, wire, workspace};
 
-/// Runs it.
 pub fn run(args: &ResumeArgs) -> Result<u8, Failure> {
     let config = Config::load()?.with_run_args(&args.run);
     let home = wire::open_home(&config)?;
-    let which = match (&args.session, args.last) {
-        (Some(begin), _) => Which::Named(begin),
-        (None, true) => Which::Last,
-        (None, false) => Which::LastHere,
+    let choice = match (&args.session, args.last) {
+        (Some(begin), _) => SessionChoice::Named(begin),
+        (None, true) => SessionChoice::Last,
+        (None, false) => SessionChoice::LastHere,
     };
-    let id = pick(&home, &which)?;
+    let id = pick(&home, &choice)?;
     let before = state_of(&home, &id)?;
     let meta = before.meta.clone().ok_or(perspt_agent::AgentError::NeverBegun)?;
     if let Some(end) = before.end.as_ref().filter(|end| !end.reason.is_resumable()) {
@@ -38,13 +37,13 @@ pub fn run(args: &ResumeArgs) -> Result<u8, Failure> {
             let fields = crate::view::summary_fields(&view.summary, view.status);
             out::line(&format!("SUMMARY session={id} {fields} already_ended=true"));
             if end.outcome.exit_code() != 0 {
-                out::note("this session is over; begin another one with `perspt agent`");
+                out::note("this session has ended; start another one with `perspt agent`");
             }
         }
         return Ok(end.outcome.exit_code());
     }
-    check_workspace(&meta)?;
-    wire::check_writable(Path::new(&meta.workspace))?;
+    workspace::check_present(&meta)?;
+    workspace::check_writable(Path::new(&meta.workspace))?;
     let asks = meta.approval == Approval::Person || args.run.wait_for_approval;
     let approval = if asks { agent::approval(&args.run)? } else { Approval::Policy };
     let mut limits = meta.settings.limits;
@@ -59,16 +58,16 @@ pub fn run(args: &ResumeArgs) -> Result<u8, Failure> {
         allow: args.run.allow.clone(),
     };
     show_escalations(&before);
-    let mut shown = Shown::new(args.run.json);
-    let open = resume(&home, &id, SystemClock.now(), resumed, shown.view())?;
+    let mut output = Output::new(args.run.json);
+    let open = resume(&home, &id, SystemClock.now(), resumed, output.view())?;
     if let Some(cut) = &open.cut {
         out::note(&format!(
-            "the last record was torn ({} bytes); it was cut and kept as {}",
+            "the last record was incomplete ({} bytes); it was cut off and saved as {}",
             cut.bytes,
             cut.kept_as.display()
         ));
     }
-    let state = wire::drive(&home, &config, open, shown.view())?;
+    let state = wire::drive(&home, &config, open, output.view())?;
     Ok(exit_code(&state))
 }
 
@@ -90,6 +89,6 @@ fn print_ending(home: &Home, id: &SessionId) -> Result<(), Failure> {
 fn show_escalations(state: &perspt_core::state::SessionState) {
     for node in state.nodes.values().filter(|node| node.end == Some(NodeEnd::Escalated)) {
         let reason = node.failure.as_ref().map_or("", |failure| failure.reason.as_str());
-        out::note(&format!("escalated before: {} ({})", node.spec.id, out::plain(reason)));
+        out::note(&format!("given up before: {} ({})", node.spec.id, out::plain(reason)));
     }
 }

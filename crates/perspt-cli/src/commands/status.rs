@@ -8,18 +8,17 @@ use serde_json::json;
 use crate::args::StatusArgs;
 use crate::config::Config;
 use crate::fail::Failure;
-use crate::pick::{Which, pick, view_of};
+use crate::pick::{SessionChoice, pick, view_of};
 use crate::view::{energy_words, kept_place, need_words};
 use crate::{out, wire};
 
-/// Runs it.
 pub fn run(args: &StatusArgs) -> Result<u8, Failure> {
     let config = Config::load()?;
     let home = wire::open_home(&config)?;
     if args.all {
         return list(&home, args.json);
     }
-    let id = pick(&home, &args.session.as_deref().map_or(Which::LastHere, Which::Named))?;
+    let id = pick(&home, &args.session.as_deref().map_or(SessionChoice::LastHere, SessionChoice::Named))?;
     let view = view_of(&home, &id)?;
     if args.json {
         print_json(&id, &view)
@@ -53,9 +52,9 @@ fn list(home: &Home, as_lines_of_json: bool) -> Result<u8, Failure> {
 }
 
 fn print_json(id: &SessionId, view: &SessionView) {
-    let mut told = serde_json::to_value(view).unwrap_or_default();
-    told["session"] = json!(id);
-    out::json_line(&told.to_string());
+    let mut fields = serde_json::to_value(view).unwrap_or_default();
+    fields["session"] = json!(id);
+    out::json_line(&fields.to_string());
 }
 
 fn show(id: &SessionId, view: &SessionView) {
@@ -89,10 +88,10 @@ fn show(id: &SessionId, view: &SessionView) {
     }
     view.nodes.iter().for_each(show_node);
     if let Some(asks) = &view.asks {
-        field("asks", &format!("{}; answer by `perspt approve {id}` or `perspt deny {id}`", asks.words()));
+        field("asks", &format!("{}; answer with `perspt approve {id}` or `perspt deny {id}`", asks.words()));
     }
     for (path, place) in &view.kept {
-        field("kept", &format!("your bytes of {path} are in {}", kept_place(id, place)));
+        field("kept", &format!("your version of {path} is in {}", kept_place(id, place)));
     }
     for grant in &view.allowed {
         field("allowed", &format!("{grant} (by {})", grant.by.as_str()));
@@ -112,7 +111,7 @@ fn show_node(node: &NodeView) {
     out::line(&format!(
         "node       {:<20} {:<11} attempts {} corrections {} {energy}{grade}",
         node.id.as_str(),
-        node.state,
+        node.state_words(),
         node.judged,
         node.corrections
     ));
@@ -124,6 +123,6 @@ fn show_node(node: &NodeView) {
     node.below.iter().for_each(|line| more(line));
     node.waits_for.iter().for_each(|need| more(&format!("waits for {}", need_words(need))));
     if let Some((class, reason)) = &node.why {
-        more(&format!("{}: {reason}", class.as_str()));
+        more(&format!("{}: {reason}", class.words()));
     }
 }

@@ -135,7 +135,7 @@ fn a_node_is_shown_as_the_newest_session_left_it() {
         .perspt(&["ledger", "--node", "mul"])
         .expect(0)
         .says(&format!("session    {second}  failed"))
-        .says("node       mul  escalated")
+        .says("node       mul  given up")
         .says("attempt 3  ")
         .says("given up   repeated (implementation-error) answers=3")
         .says("  found    ")
@@ -214,7 +214,7 @@ fn a_torn_last_record_is_cut_kept_and_reported_by_resume() {
     let mut file = std::fs::OpenOptions::new().append(true).open(&path).unwrap();
     file.write_all(b"{\"seq\":999,\"at\":1,\"v\":1,\"ev").unwrap();
     world.perspt(&["ledger", "--verify"]).expect(0).says("torn");
-    world.perspt(&["resume"]).expect(8).warns("torn");
+    world.perspt(&["resume"]).expect(8).warns("the last record was incomplete");
     assert!(
         std::fs::read_dir(path.parent().unwrap()).unwrap().any(|entry| entry
             .unwrap()
@@ -433,12 +433,12 @@ fn the_doctor_works_in_a_folder_that_cannot_be_a_workspace() {
         world
             .perspt(&["doctor", "-w", folder])
             .expect(0)
-            .says(&format!("folder     {folder} is no workspace: "))
+            .says(&format!("folder     {folder} cannot be a workspace: "))
             .says(why)
             .says("sandbox")
             .says("python3: works");
     }
-    world.perspt(&["doctor"]).expect(0).never_says("is no workspace");
+    world.perspt(&["doctor"]).expect(0).never_says("cannot be a workspace");
     world.perspt(&["doctor", "-w", "/nonexistent"]).expect(2).warns("/nonexistent");
 }
 

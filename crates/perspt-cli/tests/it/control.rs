@@ -150,7 +150,7 @@ fn abort_of_a_paused_session_ends_it_for_good() {
     running.wait().expect(130).says("status=paused");
     world.perspt(&["abort"]).expect(0).says("was aborted (aborted)");
     world.perspt(&["status"]).expect(0).says("aborted").says("unfinished").never_says("generating");
-    world.perspt(&["resume"]).expect(130).says("already_ended=true").warns("this session is over");
+    world.perspt(&["resume"]).expect(130).says("already_ended=true").warns("this session has ended");
     world.perspt(&["ledger", "--verify"]).expect(0);
     assert_eq!(world.files(), before);
 }
@@ -164,7 +164,7 @@ fn abort_says_what_it_finished_of_a_publication_that_a_kill_interrupted() {
     world
         .perspt(&["abort"])
         .expect(0)
-        .says("node mul had begun to be written when perspt was killed; its 2 files were finished\n")
+        .says("node mul was being written when perspt was killed; its 2 files were finished now\n")
         .says("was aborted (aborted); kept: mul");
     assert!(world.read(L.lib()).contains("mul") && !world.read(L.new_test()).is_empty());
     world.perspt(&["ledger", "--verify"]).expect(0).says("1 commits");

@@ -51,14 +51,14 @@ fn a_workspace_that_cannot_be_written_is_refused_before_anything_is_asked() {
     let Some(ran) = mounted(&world, &mount, "agent -y 'add a mul function'") else { return };
     let refused = |ran: Ran| {
         ran.expect(2)
-            .warns("the workspace cannot be written")
+            .warns("the workspace is not writable")
             .warns(&format!("{}: its file system is mounted read-only", world.ws().display()))
             .warns("do:")
     };
     refused(ran);
     assert!(world.sessions().is_empty());
     assert_eq!(world.server().requests().len(), 0);
-    mounted(&world, &mount, "doctor").unwrap().says("is no workspace: ").says("mounted read-only");
+    mounted(&world, &mount, "doctor").unwrap().says("cannot be a workspace: ").says("mounted read-only");
     world.agent("add a mul function").expect(8);
     let (events, asked) = (world.events().len(), world.server().requests().len());
     refused(mounted(&world, &mount, "resume -y").unwrap());
@@ -135,7 +135,7 @@ fn a_limit_on_the_size_of_files_is_told_and_kills_nobody() {
     limited(&world, "-f 4")
         .expect(1)
         .warns("log.jsonl")
-        .warns("check space and permissions of the data directory");
+        .warns("check free space and permissions of the data directory");
     assert_eq!(world.files(), before);
     world.perspt(&["resume"]).expect(0).says("COMMIT node=mul");
 }

@@ -332,7 +332,7 @@ fn a_name_that_no_disk_takes_or_nobody_can_see_is_a_finding_of_the_plan() {
     let long = format!("calc/{}.py", "n".repeat(300));
     let deep = format!("calc/{}m.py", "deep/".repeat(900));
     for (name, said) in
-        [(long.as_str(), "too long"), (&deep, "too long"), ("calc/a\u{202e}yp.py", "not shown")]
+        [(long.as_str(), "too long"), (&deep, "too long"), ("calc/a\u{202e}yp.py", "invisible")]
     {
         let plan = plan_of(&[name], "code");
         let world = World::prose().serve(move |ask: &Ask| {

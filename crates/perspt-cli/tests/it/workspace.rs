@@ -455,7 +455,7 @@ fn a_workspace_that_goes_away_during_the_run_is_called_gone() {
         .expect(1)
         .says("next=\"perspt resume")
         .warns("stopped: the workspace is gone")
-        .warns(&format!("{} is not there", ws.display()))
+        .warns(&format!("{} is missing", ws.display()))
         .warns("put it back");
     std::fs::rename(&away, &ws).unwrap();
     world.perspt(&["resume"]).expect(0).says("COMMIT node=mul");

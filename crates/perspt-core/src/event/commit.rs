@@ -157,7 +157,7 @@ pub enum Verdict {
 /// A residual certificate: what is left when a node is given up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Certificate {
-    /// Why.
+    /// Why the node was given up.
     pub reason: EscalateReason,
     /// What kind of failure it is.
     pub category: Category,
@@ -233,10 +233,10 @@ pub enum KeptPlace {
 pub enum Closed {
     /// Given up, with what remains.
     Escalated {
-        /// What remains.
+        /// Why, and what is still wrong.
         certificate: Box<Certificate>,
     },
-    /// Never ran.
+    /// It never ran: a node that it depends on did not make it.
     Blocked {
         /// The node it waited for.
         by: NodeId,

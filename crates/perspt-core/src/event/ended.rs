@@ -103,6 +103,16 @@ impl RetryClass {
             RetryClass::Replan => "replan",
         }
     }
+
+    /// What was wrong with the answer, in words for people.
+    pub fn words(self) -> &'static str {
+        match self {
+            RetryClass::Malformed => "unusable answer",
+            RetryClass::Retarget => "wrong file or change",
+            RetryClass::Correction => "finding",
+            RetryClass::Replan => "too few files in the plan",
+        }
+    }
 }
 
 /// Layer A: what came, always recorded.
@@ -148,7 +158,7 @@ pub enum Ended {
         tree: TreeRef,
         /// How many files.
         files: u64,
-        /// Empty or not.
+        /// Whether the project has files already.
         repo_mode: RepoMode,
         /// The language roots; in greenfield, the languages the task names.
         roots: Vec<RootRef>,
@@ -264,7 +274,7 @@ pub enum Ended {
     Answered {
         /// The answer's text.
         answer: BlobId,
-        /// What came.
+        /// The answer: its hash, length and first line.
         capture: Capture,
         /// Tokens read, where the provider says so.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -280,7 +290,7 @@ pub enum Ended {
         tokens_estimated: Option<u64>,
         /// Until the first piece.
         first_token_ms: u64,
-        /// Until the end.
+        /// Milliseconds until the answer was complete.
         latency_ms: u64,
         /// The model that answered.
         model: String,
@@ -304,7 +314,7 @@ pub enum Ended {
     PlanParsed {
         /// How it was read.
         state: ParseState,
-        /// What came.
+        /// The answer: its hash, length and first line.
         capture: Capture,
         /// Whose plan was proposed, if one was.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -323,7 +333,7 @@ pub enum Ended {
     BundleParsed {
         /// How it was read.
         state: ParseState,
-        /// What came.
+        /// The answer: its hash, length and first line.
         capture: Capture,
         /// The changes against the node's base, where it can be used.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -417,7 +427,7 @@ pub enum Decision {
 pub struct JudgementNote {
     /// Its energy.
     pub energy: Energy,
-    /// Stage by stage.
+    /// What each stage found, and whether it counts.
     pub stages: Vec<StageVerdict>,
     /// The worst findings, a line each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -481,7 +491,7 @@ pub enum AskNext {
     Unusable,
 }
 
-/// Whose plan.
+/// Who made the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PlanSource {

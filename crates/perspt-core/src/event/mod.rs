@@ -36,7 +36,7 @@ pub use session::{
 /// The schema this program writes. A record of a later one is shown as unknown and never acted on.
 pub const SCHEMA: u32 = 2;
 
-/// One event.
+/// Everything that a session records. Each is one line of the log, and the state is folded from nothing else.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Event {
@@ -46,7 +46,7 @@ pub enum Event {
     SessionResumed(SessionResumed),
     /// A torn last record was cut when the log was opened.
     TailCut {
-        /// Where.
+        /// Where the cut was made, in bytes from the start of the log.
         offset: u64,
         /// How many bytes.
         bytes: u64,
@@ -63,16 +63,16 @@ pub enum Event {
     },
     /// An effect is about to begin; its budget is reserved.
     EffectStarted {
-        /// Its name.
+        /// The hash that names the effect; its end repeats it.
         id: EffectId,
         /// What tells it from others.
         key: EffectKey,
-        /// What it does.
+        /// The work, with everything needed to carry it out.
         effect: Effect,
     },
     /// An effect has ended; one of these per effect.
     EffectEnded {
-        /// Its name.
+        /// The hash that names the effect; its end repeats it.
         id: EffectId,
         /// What it was, where it was in flight.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -91,9 +91,9 @@ pub enum Event {
     },
     /// The proposed plan is the session's plan.
     PlanAdopted {
-        /// Which revision.
+        /// Counts the plans of the session, from one.
         revision: u32,
-        /// Whose.
+        /// Who made the plan.
         source: PlanSource,
         /// How many nodes.
         nodes: u32,
@@ -108,13 +108,13 @@ pub enum Event {
         attempt: u32,
         /// The candidate.
         tree: TreeId,
-        /// Stage by stage.
+        /// What each stage found, and whether it counts.
         stages: Vec<StageVerdict>,
         /// Its energy.
         energy: Energy,
         /// The threshold it was held against.
         threshold: Milli,
-        /// What follows.
+        /// Whether it is published, waits, or another attempt follows.
         verdict: Verdict,
         /// The worst finding, for people.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -129,7 +129,7 @@ pub enum Event {
     NodeClosed {
         /// The node.
         node: NodeId,
-        /// How.
+        /// Given up, blocked or rejected, with why.
         end: Closed,
     },
     /// The user asked to pause: nothing new is started.
@@ -141,7 +141,7 @@ pub enum Event {
     },
     /// The session has come to an end, for good or until it is resumed.
     SessionEnded {
-        /// Why.
+        /// What ended the session.
         reason: EndReason,
         /// The outcome.
         outcome: Outcome,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::budget::Limits;
+use crate::budget::BudgetLimits;
 use crate::consent::Grant;
 use crate::energy::Weights;
 use crate::grade::Require;
@@ -15,7 +15,7 @@ use crate::stage::StageRole;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
     /// Budgets.
-    pub limits: Limits,
+    pub limits: BudgetLimits,
     /// Energy weights and threshold.
     pub weights: Weights,
     /// Corrections after a node's first answer.
@@ -50,7 +50,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Settings {
         Settings {
-            limits: Limits::default(),
+            limits: BudgetLimits::default(),
             weights: Weights::default(),
             corrections: 3,
             answers: 6,
@@ -69,7 +69,7 @@ impl Default for Settings {
     }
 }
 
-/// Who approves.
+/// Who answers questions over plan and consents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Approval {
@@ -93,7 +93,7 @@ pub struct SessionStarted {
     /// The endpoint, without credentials.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_url: Option<String>,
-    /// Who approves.
+    /// Whether a person is asked.
     pub approval: Approval,
     /// What the user permits from the start.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -139,7 +139,7 @@ pub struct SessionResumed {
     pub approval: Option<Approval>,
     /// New budgets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limits: Option<Limits>,
+    pub limits: Option<BudgetLimits>,
     /// What the user permits from now on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allow: Vec<Grant>,
@@ -217,7 +217,7 @@ pub struct MissingTool {
 pub struct Trouble {
     /// What happened.
     pub what: String,
-    /// Why.
+    /// The reason, in one sentence.
     pub why: String,
     /// What to do.
     pub todo: String,

@@ -138,7 +138,7 @@ pub struct Judgement {
     pub findings: Vec<Finding>,
     /// Every consent it needs, given or not.
     pub needs: Vec<Need>,
-    /// Stage by stage.
+    /// What each stage found, and whether it counts.
     pub stages: Vec<StageVerdict>,
     /// Its energy.
     pub energy: Energy,
@@ -198,7 +198,7 @@ fn judge_required(case: &Case<'_>, terms: &Terms<'_>) -> Judgement {
     needs.extend(needs::of(case, terms, &inventory));
     needs.extend(grades.needs(terms));
     findings.extend(grades.unmet(case, terms));
-    let told = needs::tell(terms, &mut needs);
+    let told = needs::undeclared_findings(terms, &mut needs);
     findings.extend(told);
     let energy = Energy::of_findings(&findings, case.readings, terms.required, terms.weights);
     let stages = verdicts(case, terms, &findings);

@@ -153,7 +153,7 @@ fn passes_now(case: &Case<'_>, stage: &StageId, name: &TestName) -> bool {
 }
 
 /// Undeclared changes of tests that no grant covers: told to the model as findings the first time.
-pub(super) fn tell(terms: &Terms<'_>, needs: &mut Vec<Need>) -> Vec<Finding> {
+pub(super) fn undeclared_findings(terms: &Terms<'_>, needs: &mut Vec<Need>) -> Vec<Finding> {
     if terms.undeclared == Undeclared::Ask {
         return Vec::new();
     }

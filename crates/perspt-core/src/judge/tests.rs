@@ -35,8 +35,10 @@ pub(super) fn charge(
             weigh(&mut finding.residual, terms.contract);
         }
         let of_stage = |residual| (reading.stage.clone(), residual);
-        for mut residual in lost((&all, case.old_tests), reading, (&before, &base), inventory) {
-            needs.extend(gone(&mut residual, terms));
+        for mut residual in
+            tests_gone_or_skipped((&all, case.old_tests), reading, (&before, &base), inventory)
+        {
+            needs.extend(need_for_gone(&mut residual, terms));
             more.push(of_stage(residual));
         }
         more.extend(none_ran(&all, reading, &before, terms, inventory).map(of_stage));
@@ -135,12 +137,12 @@ fn is_out_of_reach<'a>(
 
 /// Whether two messages tell the same failure: digits, addresses and paths aside.
 fn same_failure(one: &str, other: &str) -> bool {
-    fn told(message: &str) -> Vec<String> {
+    fn words_of(message: &str) -> Vec<String> {
         let words = message.split_whitespace().filter(|word| !word.contains('/') && !word.starts_with("0x"));
         let bare = words.map(|word| word.chars().filter(|c| !c.is_ascii_digit()).collect::<String>());
         bare.filter(|word| !word.is_empty()).collect()
     }
-    told(one) == told(other)
+    words_of(one) == words_of(other)
 }
 
 fn first_line(text: &str) -> String {
@@ -159,7 +161,7 @@ fn cases(reading: &Reading, name: &TestName) -> usize {
 
 /// Tests of the base that ran and are now gone or skipped. Those that the candidate changed, removed, renamed or
 /// moved are looked at by their text.
-fn lost(
+fn tests_gone_or_skipped(
     (all, old_tests): (&[&Reading], &[Reading]),
     reading: &Reading,
     (before, base): (&[&Reading], &[&Reading]),
@@ -207,7 +209,7 @@ fn lost(
 
 /// A test that is gone or skipped, and that nothing of the inventory explains: tests that a macro or a setting makes. It is
 /// a finding first; where it was declared, or the model was told, it is a need.
-fn gone(residual: &mut Residual, terms: &Terms<'_>) -> Option<Need> {
+fn need_for_gone(residual: &mut Residual, terms: &Terms<'_>) -> Option<Need> {
     let name = residual.symbol.clone()?;
     let subject = match &residual.file {
         Some(file) => in_file(file, &TestName(name)),

@@ -478,13 +478,17 @@ impl SessionState {
             Calibration::Sees(_) | Calibration::Remembered => None,
             Calibration::Blind(plant) => {
                 let tool = self.tool_of(stage);
-                let why = format!("{tool} stayed green in `{}` over a planted error ({plant})", stage.root);
+                let why = format!(
+                    "{tool} stayed green in `{}` although an error was put there on purpose ({plant})",
+                    stage.root
+                );
                 Some(MissingTool { tool, why, install: stage.kind.facts().when_blind.to_owned() })
             }
             Calibration::Unmeasured(why) => Some(MissingTool {
                 tool: self.tool_of(stage),
                 why: why.clone(),
-                install: "make the project's own tests run on this machine, then `perspt resume`".to_owned(),
+                install: "make the project's own tests run on this machine, then run `perspt resume`"
+                    .to_owned(),
             }),
         };
         if let Some(missing) = unseeing {
@@ -527,15 +531,12 @@ impl SessionState {
                 tries => format!("{tries} requests"),
             };
             let minutes = LONGEST_WAIT_MS / 60_000;
-            let wait = if too_long {
-                format!(" (perspt waits {minutes} minutes at the most)")
-            } else {
-                String::new()
-            };
+            let wait =
+                if too_long { format!(" (perspt waits at most {minutes} minutes)") } else { String::new() };
             self.provider = Some(Trouble {
                 what: format!("the model could not be used ({class}, after {tries})"),
                 why: format!("{what}{wait}"),
-                todo: "mend the endpoint, key or model, then `perspt resume` goes on from here".to_owned(),
+                todo: "fix the endpoint, key or model, then run `perspt resume`".to_owned(),
             });
         }
     }

@@ -92,7 +92,7 @@ impl SessionState {
         if let Some(kind) = refused {
             let trouble = Trouble {
                 what: "the session's budget does not cover the next model call".to_owned(),
-                why: format!("{} would be passed", kind.flag()),
+                why: format!("it could go over {}", kind.flag()),
                 todo: format!("`perspt resume` with a higher {} goes on from here", kind.flag()),
             };
             return Some(self.ending(EndReason::Budget, Some(trouble)));
@@ -249,28 +249,28 @@ impl SessionState {
         let (category, next) = match (reason, class) {
             (EscalateReason::RequiresReplan, _) => (
                 Category::TopologyMismatch,
-                "the plan gave this node too few files: name them in the task and run again",
+                "the plan gave this node too few files: name all of them in the task and run again",
             ),
             (EscalateReason::BaseKeptMoving, _) => (
                 Category::TopologyMismatch,
-                "files that the REBASE lines name kept changing: run again when they are settled, or let the ignore rules have what a program writes",
+                "the files on the REBASE lines kept changing: run again when they no longer change, or let git ignore those that a program writes",
             ),
             // Where something was measured, what the tools found is what stands in the way.
             (_, Some(RetryClass::Malformed)) if node.best.is_none() => (
                 Category::ModelCapability,
-                "no answer came that could be used, the residuals say why: try another model with `--model`",
+                "no answer could be used, the findings say why: try another model with `--model`",
             ),
             (_, Some(RetryClass::Retarget)) if node.best.is_none() && node.rebuilds == 0 => (
                 Category::ModelCapability,
-                "what the model wanted to do to the files was refused: name the files in the task, or try another model with `--model`",
+                "the model named the wrong files or changes: name the files in the task, or try another model with `--model`",
             ),
             (_, Some(_) | None) if node.rebuilds > 0 => (
                 Category::ImplementationError,
-                "you changed files while this node was worked on: where the residuals lie in them, mend those, then run again",
+                "you changed files while perspt worked on this node: fix the findings in them, then run again",
             ),
             (_, Some(_) | None) => (
                 Category::ImplementationError,
-                "read the residuals: make the task smaller or more exact, or try another model",
+                "read the findings: make the task smaller or more exact, or try another model",
             ),
         };
         let best = node.best.as_ref();

@@ -39,7 +39,7 @@ pub use node::{Candidate, Held, Laying, Node, NodeState, Wait, Work};
 pub struct Wanted {
     /// What tells it from others.
     pub key: EffectKey,
-    /// What it does.
+    /// The work, with everything needed to carry it out.
     pub effect: Effect,
 }
 
@@ -57,7 +57,7 @@ pub struct LastAnswer {
 pub struct InFlight {
     /// What tells it from others.
     pub key: EffectKey,
-    /// What it does.
+    /// The work, with everything needed to carry it out.
     pub effect: Effect,
 }
 
@@ -68,7 +68,7 @@ pub struct Found {
     pub base: TreeRef,
     /// How many files it had.
     pub files: u64,
-    /// Empty or not.
+    /// Whether the project has files already.
     pub repo_mode: RepoMode,
     /// The language roots.
     pub roots: Vec<RootRef>,
@@ -163,7 +163,7 @@ pub struct Baseline {
 /// How the session ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct End {
-    /// Why.
+    /// What ended the session.
     pub reason: EndReason,
     /// The outcome.
     pub outcome: Outcome,

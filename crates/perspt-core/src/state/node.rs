@@ -33,11 +33,11 @@ pub enum NodeState {
     Committing,
     /// Stable but for a consent that only the user can give.
     Waiting,
-    /// In the tree.
+    /// Its changes are in the workspace.
     Committed,
     /// Given up.
     Escalated,
-    /// Never ran.
+    /// It never ran: a node that it depends on did not make it.
     Blocked,
     /// The user said no to what it needs.
     Rejected,
@@ -169,7 +169,7 @@ pub struct Wait {
     pub needs: Vec<Need>,
     /// How many are missing in all.
     pub count: u32,
-    /// What waits.
+    /// The work that goes on once consent is given.
     pub held: Held,
 }
 
@@ -193,7 +193,7 @@ pub enum Work {
     Context(Intent),
     /// The model is to be asked.
     Asking {
-        /// Why.
+        /// What the model is asked to do.
         intent: Intent,
         /// The prompt.
         prompt: BlobId,
@@ -224,7 +224,7 @@ pub enum Work {
 /// How often the same thing came in a row.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Repeat {
-    /// What came last.
+    /// The hash of the last one.
     pub last: Option<Sha>,
     /// How often in a row.
     pub times: u32,

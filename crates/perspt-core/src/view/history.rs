@@ -41,7 +41,7 @@ pub struct AttemptView {
     pub candidate: Option<u32>,
     /// Its energy.
     pub energy: Option<Energy>,
-    /// Stage by stage.
+    /// What each stage found, and whether it counts.
     pub stages: Vec<StageVerdict>,
     /// What was found, the worst first, a line each.
     pub findings: Vec<String>,

@@ -9,7 +9,7 @@ mod summary;
 
 use serde::Serialize;
 
-use crate::budget::{Limits, Spend};
+use crate::budget::{BudgetLimits, Spend};
 use crate::consent::Grant;
 use crate::effect::{EffectNote, Question};
 use crate::event::{KeptPlace, MissingTool, PlanSource, RepoMode, SessionStarted, Trouble};
@@ -93,9 +93,9 @@ pub struct ToolView {
 pub struct PlanView {
     /// The hash over its nodes.
     pub hash: Sha,
-    /// Which revision.
+    /// Counts the plans of the session, from one.
     pub revision: u32,
-    /// Whose.
+    /// Who made the plan.
     pub source: PlanSource,
 }
 
@@ -131,7 +131,7 @@ pub struct BudgetView {
     /// Held for what is in flight.
     pub reserved: Spend,
     /// The most that may be used.
-    pub limits: Limits,
+    pub limits: BudgetLimits,
     /// Milliseconds that processes have worked.
     pub active_ms: u64,
 }

@@ -12,12 +12,12 @@ use crate::ids::NodeId;
 use crate::outcome::NodeEnd;
 use crate::path::RelPath;
 use crate::plan::{NodeClass, TaskType};
-use crate::state::{Node, SessionState, Work};
+use crate::state::{Node, NodeState, SessionState, Work};
 
 /// A node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NodeView {
-    /// Its name.
+    /// The name that the plan gives it.
     pub id: NodeId,
     /// What it is to do.
     pub goal: String,
@@ -109,6 +109,11 @@ impl NodeView {
             changed_since: node.changed_since.clone(),
             certificate: history.certificate(id).cloned(),
         }
+    }
+
+    /// The state in words for people. Only `escalated` is a word of the log alone.
+    pub fn state_words(&self) -> &'static str {
+        if self.state == NodeState::Escalated.as_str() { "given up" } else { self.state }
     }
 }
 

@@ -11,7 +11,7 @@ use perspt_core::inventory::{ChangedTest, Fate, Inventory, TestId};
 use perspt_core::judge::{Case, Declarations, Finding, Terms, Undeclared, structure_stage};
 use perspt_core::plan::Contract;
 use perspt_core::reading::{Reading, StageId, StageKind, Status, TestEnd, TestName, TestResult, Tests};
-use perspt_core::residual::{Charge, Class, Component, Milli, Place, Residual, Severity};
+use perspt_core::residual::{Charge, Class, Component, Milli, Position, Residual, Severity};
 use proptest::prelude::*;
 
 use crate::support::*;
@@ -296,7 +296,7 @@ fn a_summary_says_what_the_log_needs_and_no_more() {
     }
     let mut long = error(Component::Log).in_file(Some(path("src/lib.rs")));
     long.message = "é".repeat(500);
-    long.place = Some(Place { line: 7, column: 0 });
+    long.place = Some(Position { line: 7, column: 0 });
     let mut run = reading(StageKind::Test, vec![long; 9]);
     run.tests = Some(tests);
     let seen = summary(&run);
@@ -322,7 +322,7 @@ fn a_finding_is_known_again_on_another_line_and_in_any_order() {
     let finding = |message: &str, line: u32| {
         let mut one = error(Component::Syn);
         one.message = message.to_owned();
-        one.place = Some(Place { line, column: 1 });
+        one.place = Some(Position { line, column: 1 });
         one
     };
     let print = |residuals: Vec<Residual>| summary(&reading(StageKind::Build, residuals)).fingerprint;

@@ -1,6 +1,6 @@
 //! Small values to build events from.
 
-use perspt_core::budget::{Limits, Spend};
+use perspt_core::budget::{BudgetLimits, Spend};
 use perspt_core::consent::{ConsentKind, Declared, Grant, Need, TestChange, TestDeclaration};
 use perspt_core::effect::{Branch, TreeRef};
 use perspt_core::energy::{Energy, ReadingSummary, Scores, TestCounts};
@@ -106,8 +106,8 @@ pub fn started(settings: Settings) -> SessionStarted {
     SessionStarted { settings, program, ..started }
 }
 
-pub fn plenty() -> Limits {
-    Limits { steps: 10_000, tokens: 1_000_000_000, time_ms: 1_000_000_000_000 }
+pub fn plenty() -> BudgetLimits {
+    BudgetLimits { steps: 10_000, tokens: 1_000_000_000, time_ms: 1_000_000_000_000 }
 }
 
 pub fn spend(steps: u64, tokens: u64) -> Spend {

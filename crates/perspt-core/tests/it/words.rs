@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use perspt_core::budget::{Account, BudgetKind, Limits, Spend};
+use perspt_core::budget::{Account, BudgetKind, BudgetLimits, Spend};
 use perspt_core::event::merkle;
 use perspt_core::hash::{Sha, ShaBuilder};
 use perspt_core::ids::{BlobId, Millis, NodeId};
@@ -139,7 +139,7 @@ proptest! {
         limits in (0u64..20, 0u64..20, 0u64..20), active in 0u64..20,
     ) {
         let account = Account { used: spend(used.0, used.1), reserved: spend(held.0, held.1), active_ms: 0 };
-        let limits = Limits { steps: limits.0, tokens: limits.1, time_ms: limits.2 };
+        let limits = BudgetLimits { steps: limits.0, tokens: limits.1, time_ms: limits.2 };
         let fits = used.0 + held.0 + next.0 <= limits.steps
             && used.1 + held.1 + next.1 <= limits.tokens
             && active < limits.time_ms;

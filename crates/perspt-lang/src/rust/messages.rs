@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use perspt_core::path::RelPath;
-use perspt_core::residual::{Class, Component, Place, Residual};
+use perspt_core::residual::{Class, Component, Position, Residual};
 use perspt_core::stage::StepOutput;
 use serde::Deserialize;
 
@@ -139,7 +139,7 @@ enum Origin {
     Outside,
 }
 
-fn spot(place: Place) -> (u32, u32) {
+fn spot(place: Position) -> (u32, u32) {
     (place.line, place.column)
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use perspt_core::path::RelPath;
 use perspt_core::reading::{PluginName, Reading, StageId, Status, Tests};
-use perspt_core::residual::{Class, Component, Place, Residual};
+use perspt_core::residual::{Class, Component, Position, Residual};
 use perspt_core::stage::{Stage, StepEnd, StepOutput};
 
 use crate::plugin::ReadContext;
@@ -135,7 +135,7 @@ pub(crate) fn in_tree(context: &ReadContext<'_>, printed: &str) -> Option<RelPat
 }
 
 /// A line and column as a place.
-pub(crate) fn place(line: u64, column: u64) -> Option<Place> {
+pub(crate) fn place(line: u64, column: u64) -> Option<Position> {
     let line = u32::try_from(line).ok().filter(|&line| line > 0)?;
-    Some(Place { line, column: u32::try_from(column).unwrap_or(0) })
+    Some(Position { line, column: u32::try_from(column).unwrap_or(0) })
 }

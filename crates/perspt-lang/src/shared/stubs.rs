@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use perspt_core::residual::{Class, Component, Place, Residual};
+use perspt_core::residual::{Class, Component, Position, Residual};
 
 use super::compare::{ChangedSource, Comparison, FileRole};
 use crate::syntax::{Source, Spot};
@@ -38,7 +38,7 @@ fn residual(spot: &Spot) -> Residual {
     let text = spot.text.lines().next().unwrap_or_default();
     let message = format!("`{text}` in `{place}` stands for code that is still to be written");
     let mut residual = Residual::error(Component::Str, Class::Stub, "perspt structure", message);
-    residual.place = Some(Place { line: spot.line, column: 0 });
+    residual.place = Some(Position { line: spot.line, column: 0 });
     residual.symbol = Some(place);
     residual.hint = Some("Write the code.".to_owned());
     residual

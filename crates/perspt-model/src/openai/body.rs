@@ -1,10 +1,10 @@
 //! The body of a good response: a stream of events, or one JSON document where the server does not stream.
 
 use super::chat::{Chat, Progress};
-use crate::ask::{Chunks, Limits};
+use crate::ask::{CallLimits, Chunks};
 use crate::error::ModelError;
 use crate::key::Censor;
-use crate::sse::{Decoder, Event};
+use crate::sse::{Decoder, SseEvent};
 
 /// The shape is told by the first byte that is neither white space nor a byte order mark: servers are careless with
 /// content types, and an event stream cannot usefully begin with `{`.
@@ -38,7 +38,7 @@ pub(super) struct Body {
 }
 
 impl Body {
-    pub(super) fn new(limits: &Limits, content_type: String, censor: Censor) -> Body {
+    pub(super) fn new(limits: &CallLimits, content_type: String, censor: Censor) -> Body {
         Body {
             shape: Shape::Unknown,
             held: Vec::new(),
@@ -164,7 +164,11 @@ impl Body {
         }
     }
 
-    fn take(&mut self, events: Vec<Event>, chunks: &mut (dyn Chunks + Send)) -> Result<Progress, ModelError> {
+    fn take(
+        &mut self,
+        events: Vec<SseEvent>,
+        chunks: &mut (dyn Chunks + Send),
+    ) -> Result<Progress, ModelError> {
         let mut progress = Progress::Nothing;
         for event in events {
             self.saw_event = true;
@@ -200,12 +204,12 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::ask::{Stop, Usage};
+    use crate::ask::{StopReason, Usage};
 
-    type Outcome = Result<(String, Stop, Option<Usage>), ModelError>;
+    type Outcome = Result<(String, StopReason, Option<Usage>), ModelError>;
 
     fn read<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> (Outcome, String) {
-        let limits = Limits { max_bytes: 40, ..Limits::default() };
+        let limits = CallLimits { max_bytes: 40, ..CallLimits::default() };
         let mut body = Body::new(&limits, String::new(), Censor::default());
         let mut shown = String::new();
         let mut take = |text: &str| shown.push_str(text);

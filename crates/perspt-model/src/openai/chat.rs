@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use crate::ask::{Chunks, Stop, Usage};
+use crate::ask::{Chunks, StopReason, Usage};
 use crate::error::ModelError;
 use crate::key::Censor;
-use crate::sse::Event;
+use crate::sse::SseEvent;
 
 /// What a piece of the response brought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,9 +58,9 @@ pub(super) struct Chat {
 }
 
 /// A whole answer without its times.
-pub(super) struct Said {
+pub(super) struct ChatText {
     pub(super) text: String,
-    pub(super) stop: Stop,
+    pub(super) stop: StopReason,
     pub(super) usage: Option<Usage>,
     pub(super) model: Option<String>,
 }
@@ -85,7 +85,7 @@ impl Chat {
     /// Takes one event of a stream.
     pub(super) fn event(
         &mut self,
-        event: &Event,
+        event: &SseEvent,
         chunks: &mut (dyn Chunks + Send),
     ) -> Result<Progress, ModelError> {
         let Ok(data) = std::str::from_utf8(&event.data) else {
@@ -132,7 +132,7 @@ impl Chat {
     }
 
     /// What it all adds up to.
-    pub(super) fn outcome(self) -> Result<Said, ModelError> {
+    pub(super) fn outcome(self) -> Result<ChatText, ModelError> {
         let usage = self.usage;
         let reason = self.reason.unwrap_or_default();
         let known = REASONS.iter().find(|(name, _)| reason.eq_ignore_ascii_case(name));
@@ -140,9 +140,9 @@ impl Chat {
             Some(Meaning::Whole | Meaning::Tools) if self.text.is_empty() && self.asked_for_tools => {
                 return Err(ModelError::OnlyToolCalls { usage });
             }
-            Some(Meaning::Whole) => Stop::End,
+            Some(Meaning::Whole) => StopReason::End,
             Some(Meaning::Tools) if self.text.is_empty() => return Err(ModelError::OnlyToolCalls { usage }),
-            Some(Meaning::Tools) => Stop::ToolCalls,
+            Some(Meaning::Tools) => StopReason::ToolCalls,
             Some(Meaning::OutputLimit) => return Err(ModelError::OutputLimit { usage }),
             Some(Meaning::Filter) => return Err(ModelError::Filtered { usage }),
             Some(Meaning::Trouble) => {
@@ -151,7 +151,7 @@ impl Chat {
             }
             None => return Err(ModelError::UnknownStop { reason: self.censor.excerpt(&reason), usage }),
         };
-        Ok(Said { text: self.text, stop, usage, model: self.model })
+        Ok(ChatText { text: self.text, stop, usage, model: self.model })
     }
 
     /// Takes a completion or a chunk of one. `None` where it is not of this protocol.

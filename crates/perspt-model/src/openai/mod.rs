@@ -16,7 +16,7 @@ use std::fmt;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use reqwest::{Client, Response, Url};
 
-use crate::ask::{Answer, BoxFuture, Cancel, Chunks, Limits, Model};
+use crate::ask::{Answer, BoxFuture, CallLimits, Cancel, Chunks, Model};
 use crate::error::ModelError;
 use crate::key::{Censor, Key};
 use crate::prompt::Prompt;
@@ -49,12 +49,12 @@ impl fmt::Debug for OpenAiConfig {
 /// not repeated.
 pub fn shown_url(text: &str) -> String {
     match Url::parse(text.trim()) {
-        Ok(url) if url.has_host() => shown(url),
+        Ok(url) if url.has_host() => without_credentials(url),
         Ok(_) | Err(_) => "(not an address)".to_owned(),
     }
 }
 
-fn shown(mut url: Url) -> String {
+fn without_credentials(mut url: Url) -> String {
     // Both calls fail only for addresses without a host, which have no credentials either.
     let _ = url.set_username("");
     let _ = url.set_password(None);
@@ -75,7 +75,7 @@ pub struct OpenAi {
 impl fmt::Debug for OpenAi {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("OpenAi")
-            .field("url", &shown(self.url.clone()))
+            .field("url", &without_credentials(self.url.clone()))
             .field("model", &self.model)
             .finish_non_exhaustive()
     }
@@ -106,7 +106,7 @@ impl OpenAi {
     async fn exchange(
         &self,
         prompt: &Prompt,
-        limits: &Limits,
+        limits: &CallLimits,
         chunks: &mut (dyn Chunks + Send),
     ) -> Result<Answer, ModelError> {
         let mut watch = Watch::start(limits);
@@ -126,7 +126,7 @@ impl OpenAi {
         })
     }
 
-    async fn send(&self, prompt: &Prompt, limits: &Limits) -> Result<Response, ModelError> {
+    async fn send(&self, prompt: &Prompt, limits: &CallLimits) -> Result<Response, ModelError> {
         let mut request = self
             .client
             .post(self.url.clone())
@@ -136,7 +136,7 @@ impl OpenAi {
         if let Some(authorization) = &self.authorization {
             request = request.header(AUTHORIZATION, authorization.clone());
         }
-        request.send().await.map_err(|error| transport::sort(error, 0, &self.censor))
+        request.send().await.map_err(|error| transport::classify(error, 0, &self.censor))
     }
 
     /// Reads until the end mark, the end of the response, or the first error. Once the stop reason is there the
@@ -145,7 +145,7 @@ impl OpenAi {
     async fn receive(
         &self,
         mut response: Response,
-        limits: &Limits,
+        limits: &CallLimits,
         watch: &mut Watch,
         chunks: &mut (dyn Chunks + Send),
     ) -> Result<Body, ModelError> {
@@ -153,7 +153,7 @@ impl OpenAi {
         let mut body = Body::new(limits, content_type, self.censor.clone());
         loop {
             let piece = watch.guard(response.chunk()).await.and_then(|read| {
-                read.map_err(|error| transport::sort(error, body.bytes_received(), &self.censor))
+                read.map_err(|error| transport::classify(error, body.bytes_received(), &self.censor))
             });
             let piece = match piece {
                 Ok(Some(piece)) => piece,
@@ -174,7 +174,7 @@ impl Model for OpenAi {
     fn ask<'a>(
         &'a self,
         prompt: &'a Prompt,
-        limits: &'a Limits,
+        limits: &'a CallLimits,
         chunks: &'a mut (dyn Chunks + Send),
         cancel: &'a Cancel,
     ) -> BoxFuture<'a, Result<Answer, ModelError>> {

@@ -60,7 +60,7 @@ fn location(headers: &HeaderMap, censor: &Censor) -> String {
         return "an address it does not name".to_owned();
     };
     match Url::parse(text) {
-        Ok(url) => censor.excerpt(&super::shown(url)),
+        Ok(url) => censor.excerpt(&super::without_credentials(url)),
         Err(_) => censor.excerpt(text.split(['?', '#']).next().unwrap_or_default()),
     }
 }

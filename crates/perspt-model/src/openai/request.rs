@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::ask::Limits;
+use crate::ask::CallLimits;
 use crate::prompt::Prompt;
 
 /// What the output limit is called, by the start of the model's name; the first row that fits counts. Everything
@@ -20,7 +20,7 @@ const LIMIT_NAMES: [(&str, &str); 6] = [
 const COMMON_LIMIT: &str = "max_tokens";
 
 /// The request as JSON. No temperature is sent: some models refuse one, and the provider's default is fine.
-pub(super) fn body(model: &str, prompt: &Prompt, limits: &Limits) -> String {
+pub(super) fn body(model: &str, prompt: &Prompt, limits: &CallLimits) -> String {
     let mut messages = Vec::new();
     if !prompt.head.is_empty() {
         messages.push(json!({"role": "system", "content": prompt.head}));

@@ -96,7 +96,7 @@ impl Resolve for Lookup {
 }
 
 /// Says what kind of trouble a failed exchange was.
-pub(super) fn sort(error: reqwest::Error, bytes_received: u64, censor: &Censor) -> ModelError {
+pub(super) fn classify(error: reqwest::Error, bytes_received: u64, censor: &Censor) -> ModelError {
     let excerpt = || censor.excerpt(&root_cause(&error).to_string());
     if error.is_connect() {
         let detail = format!("{}: {}", host_of(&error), excerpt());

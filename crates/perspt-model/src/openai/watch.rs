@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout_at};
 
-use crate::ask::Limits;
+use crate::ask::CallLimits;
 use crate::error::ModelError;
 
 /// Keeps a call's times.
@@ -13,11 +13,11 @@ pub(super) struct Watch {
     started: Instant,
     first_content: Option<Instant>,
     last_content: Option<Instant>,
-    limits: Limits,
+    limits: CallLimits,
 }
 
 impl Watch {
-    pub(super) fn start(limits: &Limits) -> Watch {
+    pub(super) fn start(limits: &CallLimits) -> Watch {
         Watch { started: Instant::now(), first_content: None, last_content: None, limits: limits.clone() }
     }
 
@@ -81,7 +81,7 @@ mod tests {
     /// The network cannot be made to be always ready, so this is tried without it.
     #[tokio::test]
     async fn a_step_that_is_always_ready_is_late_all_the_same() {
-        let watch = Watch::start(&Limits { first_byte: Duration::ZERO, ..Limits::default() });
+        let watch = Watch::start(&CallLimits { first_byte: Duration::ZERO, ..CallLimits::default() });
         let late = watch.guard(std::future::ready(())).await;
         assert_eq!(late, Err(ModelError::FirstByteTimeout { after: Duration::ZERO }));
     }

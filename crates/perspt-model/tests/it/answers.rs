@@ -1,6 +1,6 @@
 //! What makes an answer.
 
-use perspt_model::{ModelError, Stop, Usage};
+use perspt_model::{ModelError, StopReason, Usage};
 use perspt_testkit::server::{self, Fault, Reply};
 
 use crate::support::{raw, trial};
@@ -15,7 +15,7 @@ async fn a_streamed_answer_comes_whole_with_stop_reason_usage_and_model() {
     assert_eq!(trial.chunks.len(), TEXT.chars().count().div_ceil(5));
     let answer = trial.answer();
     assert_eq!(answer.text, TEXT);
-    assert_eq!(answer.stop, Stop::End);
+    assert_eq!(answer.stop, StopReason::End);
     assert_eq!(answer.usage, Some(Usage { input: 120, output: 9, cached: 64 }));
     assert_eq!(answer.model, "some-model");
     assert!(answer.first_token <= answer.latency);
@@ -39,7 +39,7 @@ async fn a_stop_reason_without_an_end_mark_makes_an_answer() {
 #[tokio::test]
 async fn repeated_end_marks_are_ignored() {
     let answer = trial(Reply::text(TEXT).fault(Fault::EndTwice)).await.answer();
-    assert_eq!((answer.text.as_str(), answer.stop), (TEXT, Stop::End));
+    assert_eq!((answer.text.as_str(), answer.stop), (TEXT, StopReason::End));
 }
 
 #[tokio::test]
@@ -54,7 +54,7 @@ async fn a_server_that_does_not_stream_is_understood() {
     let trial = trial(Reply::text(TEXT).fault(Fault::NotStreamed)).await;
     assert_eq!(trial.chunks, [TEXT]);
     let answer = trial.answer();
-    assert_eq!((answer.text.as_str(), answer.stop), (TEXT, Stop::End));
+    assert_eq!((answer.text.as_str(), answer.stop), (TEXT, StopReason::End));
     assert_eq!(answer.usage.map(|usage| usage.input), Some(100));
 }
 
@@ -122,7 +122,7 @@ async fn tool_calls_without_text_are_no_answer_and_with_text_they_are_one() {
         }
     }
     let answer = trial(Reply::text("words").tool_call("grep")).await.answer();
-    assert_eq!((answer.text.as_str(), answer.stop), ("words", Stop::ToolCalls));
+    assert_eq!((answer.text.as_str(), answer.stop), ("words", StopReason::ToolCalls));
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! Streams that end too early or say something else.
 
-use perspt_model::{Cancel, Limits, Model, ModelError};
+use perspt_model::{CallLimits, Cancel, Model, ModelError};
 use perspt_testkit::server::{Ending, Fault, Gate, Point, Reply};
 
 use crate::support::{SHORT, ample, model, prompt, raw, serve, trial, trial_within};
@@ -134,7 +134,7 @@ async fn a_connection_that_breaks_after_the_stop_reason_loses_only_the_token_cou
 async fn a_stream_that_stalls_after_the_stop_reason_is_an_answer() {
     // Text and stop reason are one event: the idle time cannot end between them.
     let whole = "data: {\"choices\":[{\"delta\":{\"content\":\"hi\"},\"finish_reason\":\"stop\"}]}\n\n";
-    let limits = Limits { idle: SHORT, ..ample() };
+    let limits = CallLimits { idle: SHORT, ..ample() };
     let trial = trial_within(&limits, raw(whole).fault(Fault::Stall(Point::AfterChunks(1)))).await;
     assert_eq!(trial.answer().text, "hi");
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use perspt_model::{Cancel, Limits, Model, ModelError};
+use perspt_model::{CallLimits, Cancel, Model, ModelError};
 use perspt_testkit::server::{Fault, Gate, Point, Reply};
 
 use crate::support::{SHORT, ample, model, prompt, raw, serve, trial_within};
@@ -15,7 +15,7 @@ fn reply(fault: Fault) -> Reply {
 
 #[tokio::test]
 async fn a_server_that_sends_no_response_is_a_first_byte_timeout() {
-    let limits = Limits { first_byte: SHORT, ..ample() };
+    let limits = CallLimits { first_byte: SHORT, ..ample() };
     let error = trial_within_any(&limits, reply(Fault::Stall(Point::BeforeHead))).await;
     assert_eq!(error, ModelError::FirstByteTimeout { after: SHORT });
     assert!(error.is_transient());
@@ -23,7 +23,7 @@ async fn a_server_that_sends_no_response_is_a_first_byte_timeout() {
 
 #[tokio::test]
 async fn headers_and_empty_pieces_are_not_the_first_byte() {
-    let limits = Limits { first_byte: SHORT, ..ample() };
+    let limits = CallLimits { first_byte: SHORT, ..ample() };
     let error = trial_within_any(&limits, reply(Fault::Stall(Point::AfterChunks(0)))).await;
     assert_eq!(error, ModelError::FirstByteTimeout { after: SHORT });
     let error = trial_within_any(&limits, reply(Fault::Pings(Point::AfterChunks(0)))).await;
@@ -32,7 +32,7 @@ async fn headers_and_empty_pieces_are_not_the_first_byte() {
 
 #[tokio::test]
 async fn a_stall_within_the_answer_is_an_idle_timeout() {
-    let limits = Limits { idle: SHORT, ..ample() };
+    let limits = CallLimits { idle: SHORT, ..ample() };
     let error = trial_within(&limits, reply(Fault::Stall(Point::AfterChunks(3)))).await.error();
     assert_eq!(error, ModelError::IdleTimeout { after: SHORT });
     assert!(error.is_transient());
@@ -42,14 +42,14 @@ async fn a_stall_within_the_answer_is_an_idle_timeout() {
 async fn pings_and_empty_pieces_do_not_reset_the_idle_time() {
     // Long against the pause between two pings, so that it is not such a pause that ends the call.
     let idle = Duration::from_millis(400);
-    let limits = Limits { idle, ..ample() };
+    let limits = CallLimits { idle, ..ample() };
     let error = trial_within(&limits, reply(Fault::Pings(Point::AfterChunks(3)))).await.error();
     assert_eq!(error, ModelError::IdleTimeout { after: idle });
 }
 
 #[tokio::test]
 async fn reasoning_counts_as_content() {
-    let limits = Limits { idle: SHORT, ..ample() };
+    let limits = CallLimits { idle: SHORT, ..ample() };
     let reply = reply(Fault::Stall(Point::AfterChunks(0))).reasoning("hm");
     let error = trial_within(&limits, reply).await.error();
     assert_eq!(error, ModelError::IdleTimeout { after: SHORT }, "the first byte was there");
@@ -57,7 +57,7 @@ async fn reasoning_counts_as_content() {
 
 #[tokio::test]
 async fn an_answer_that_never_ends_is_a_total_timeout() {
-    let limits = Limits { total: SHORT, ..ample() };
+    let limits = CallLimits { total: SHORT, ..ample() };
     for fault in [Fault::Stall(Point::BeforeHead), Fault::Stall(Point::AfterChunks(3))] {
         let error = trial_within_any(&limits, reply(fault)).await;
         assert_eq!(error, ModelError::TotalTimeout { after: SHORT });
@@ -67,7 +67,7 @@ async fn an_answer_that_never_ends_is_a_total_timeout() {
 
 #[tokio::test]
 async fn a_document_that_stalls_is_an_idle_timeout() {
-    let limits = Limits { idle: SHORT, ..ample() };
+    let limits = CallLimits { idle: SHORT, ..ample() };
     let pieces = [r#"{"choices":[{"message":"#, "{}"];
     let reply = Reply::raw("application/json", pieces).fault(Fault::Stall(Point::AfterChunks(1)));
     assert_eq!(trial_within(&limits, reply).await.error(), ModelError::IdleTimeout { after: SHORT });
@@ -75,7 +75,8 @@ async fn a_document_that_stalls_is_an_idle_timeout() {
 
 #[tokio::test]
 async fn a_limit_beyond_every_clock_is_no_limit() {
-    let limits = Limits { first_byte: Duration::MAX, idle: Duration::MAX, total: Duration::MAX, ..ample() };
+    let limits =
+        CallLimits { first_byte: Duration::MAX, idle: Duration::MAX, total: Duration::MAX, ..ample() };
     assert_eq!(trial_within(&limits, Reply::text(TEXT)).await.answer().text, TEXT);
 }
 
@@ -86,7 +87,7 @@ async fn an_answer_of_exactly_the_limit_is_taken_and_one_byte_more_is_too_large(
             let reply = Reply::text("x".repeat(bytes));
             fault.clone().map_or(reply.clone(), |fault| reply.fault(fault))
         };
-        let limits = Limits { max_bytes: 10_000, ..ample() };
+        let limits = CallLimits { max_bytes: 10_000, ..ample() };
         assert_eq!(trial_within(&limits, sized(10_000)).await.answer().text.len(), 10_000);
         let trial = trial_within(&limits, sized(10_001)).await;
         assert!(trial.chunks.concat().len() <= 10_000);
@@ -98,7 +99,7 @@ async fn an_answer_of_exactly_the_limit_is_taken_and_one_byte_more_is_too_large(
 
 #[tokio::test]
 async fn one_event_or_document_without_end_is_too_large() {
-    let limits = Limits { max_bytes: 1000, ..ample() };
+    let limits = CallLimits { max_bytes: 1000, ..ample() };
     for start in ["data: ", "{\"choices\": \"", "\n\n"] {
         let filler = if start == "\n\n" { "\n" } else { "x" };
         let body = format!("{start}{}", filler.repeat(200_000));
@@ -109,7 +110,7 @@ async fn one_event_or_document_without_end_is_too_large() {
 
 #[tokio::test]
 async fn eight_megabytes_fit_the_default_limit() {
-    let limits = Limits { max_bytes: Limits::default().max_bytes, ..ample() };
+    let limits = CallLimits { max_bytes: CallLimits::default().max_bytes, ..ample() };
     let answer = trial_within(&limits, Reply::huge(8 * 1024 * 1024)).await.answer();
     assert_eq!(answer.text.len(), 8 * 1024 * 1024);
 }
@@ -143,7 +144,7 @@ async fn a_cancelled_call_ends_at_once_and_closes_its_connection() {
 }
 
 /// As `trial_within`, for limits so short that the request may not even arrive.
-async fn trial_within_any(limits: &Limits, reply: Reply) -> ModelError {
+async fn trial_within_any(limits: &CallLimits, reply: Reply) -> ModelError {
     let server = serve(reply);
     model(&server).ask(&prompt(), limits, &mut |_: &str| {}, &Cancel::new()).await.unwrap_err()
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use perspt_core::ids::NodeId;
-use perspt_model::{Cancel, Limits, Model, ModelError, Prompt, Recorded, Stop, Tag};
+use perspt_model::{CallLimits, Cancel, Model, ModelError, Prompt, Recorded, StopReason, Tag};
 
 use crate::support::{ample, prompt};
 
@@ -12,7 +12,7 @@ async fn play(model: &Recorded, prompt: &Prompt) -> (Result<String, ModelError>,
     let mut take = |text: &str| chunks.push(text.to_owned());
     let answer = model.ask(prompt, &ample(), &mut take, &Cancel::new()).await;
     let text = answer.map(|answer| {
-        assert_eq!((answer.stop, answer.usage), (Stop::End, None));
+        assert_eq!((answer.stop, answer.usage), (StopReason::End, None));
         answer.text
     });
     (text, chunks)
@@ -85,7 +85,7 @@ async fn a_paced_recording_is_the_same_text_and_can_be_cancelled() {
 #[tokio::test]
 async fn a_recording_keeps_to_the_size_limit() {
     let model = Recorded::from_pairs([(prompt().tag, "x".repeat(11))]);
-    let limits = Limits { max_bytes: 10, ..ample() };
+    let limits = CallLimits { max_bytes: 10, ..ample() };
     let result = model.ask(&prompt(), &limits, &mut |_: &str| {}, &Cancel::new()).await;
     assert_eq!(result.unwrap_err(), ModelError::TooLarge { limit: 10 });
 }

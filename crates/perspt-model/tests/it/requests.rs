@@ -1,6 +1,6 @@
 //! What is sent.
 
-use perspt_model::{Cancel, Limits, Model, OpenAi, OpenAiConfig, estimate_tokens};
+use perspt_model::{CallLimits, Cancel, Model, OpenAi, OpenAiConfig, estimate_tokens};
 use perspt_testkit::server::{Ask, Reply, Request, ScriptedServer, Table, Tag};
 use serde_json::json;
 
@@ -10,7 +10,7 @@ async fn sent(model: &str, base_path: &str) -> Request {
     let server = ScriptedServer::start(|_: &Ask| Reply::text("hi")).unwrap();
     let base_url = format!("http://{}{base_path}", server.address());
     let model = OpenAi::new(OpenAiConfig { model: model.to_owned(), ..config(&base_url) }).unwrap();
-    let limits = Limits { max_output_tokens: 777, ..ample() };
+    let limits = CallLimits { max_output_tokens: 777, ..ample() };
     model.ask(&prompt(), &limits, &mut |_: &str| {}, &Cancel::new()).await.unwrap();
     server.requests().remove(0)
 }

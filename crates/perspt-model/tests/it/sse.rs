@@ -1,9 +1,9 @@
 //! The decoder, apart from HTTP.
 
-use perspt_model::sse::{Decoder, Event, EventTooLarge};
+use perspt_model::sse::{Decoder, EventTooLarge, SseEvent};
 use proptest::prelude::*;
 
-fn decode(pieces: &[&[u8]], limit: usize) -> Result<(Vec<Event>, Option<Event>), EventTooLarge> {
+fn decode(pieces: &[&[u8]], limit: usize) -> Result<(Vec<SseEvent>, Option<SseEvent>), EventTooLarge> {
     let mut decoder = Decoder::new(limit);
     let mut events = Vec::new();
     for piece in pieces {

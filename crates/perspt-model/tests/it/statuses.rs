@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use perspt_model::{Limits, ModelError};
+use perspt_model::{CallLimits, ModelError};
 use perspt_testkit::server::{Reply, ScriptedServer};
 
 use crate::support::{ample, trial, trial_within};
@@ -98,7 +98,7 @@ async fn a_redirect_is_not_followed_and_names_its_place_without_secrets() {
 
 #[tokio::test]
 async fn a_refusal_whose_body_is_huge_is_still_told_by_its_status() {
-    let limits = Limits { max_bytes: 1000, ..ample() };
+    let limits = CallLimits { max_bytes: 1000, ..ample() };
     let error = trial_within(&limits, Reply::status(500, "").body(&"y".repeat(2_000_000))).await.error();
     assert!(matches!(error, ModelError::Server { status: 500, .. }), "{error:?}");
 }

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use perspt_core::ids::NodeId;
-use perspt_model::{Answer, Cancel, Key, Limits, Model, ModelError, OpenAi, OpenAiConfig, Prompt, Tag};
+use perspt_model::{Answer, CallLimits, Cancel, Key, Model, ModelError, OpenAi, OpenAiConfig, Prompt, Tag};
 use perspt_testkit::server::{Reply, ScriptedServer};
 
 /// Limits that no test should reach.
-pub fn ample() -> Limits {
+pub fn ample() -> CallLimits {
     let long = Duration::from_secs(100);
-    Limits { first_byte: long, idle: long, total: long, ..Limits::default() }
+    CallLimits { first_byte: long, idle: long, total: long, ..CallLimits::default() }
 }
 
 /// A limit for a server that never answers.
@@ -58,7 +58,7 @@ impl Trial {
 }
 
 /// Asks once. Whatever comes of it, the server has seen exactly one request.
-pub async fn trial_within(limits: &Limits, reply: Reply) -> Trial {
+pub async fn trial_within(limits: &CallLimits, reply: Reply) -> Trial {
     let server = serve(reply);
     let mut chunks = Vec::new();
     let mut take = |text: &str| chunks.push(text.to_owned());

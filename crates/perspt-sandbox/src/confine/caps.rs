@@ -3,7 +3,7 @@
 
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
-use super::{Failed, Step};
+use super::{Failed, NameStep};
 
 const KEPT: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::DAC_OVERRIDE)

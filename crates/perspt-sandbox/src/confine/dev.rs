@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use rustix::mount::MountFlags;
 
 use super::sys::{self, Depth};
-use super::{Failed, Step, mounts};
+use super::{Failed, NameStep, mounts};
 
 const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
 

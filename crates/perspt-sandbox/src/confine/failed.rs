@@ -21,12 +21,12 @@ impl Failed {
 }
 
 /// Names the step that an error came from.
-pub(crate) trait Step<T> {
+pub(crate) trait NameStep<T> {
     /// Turns the error into a [`Failed`] with the step's name.
     fn step(self, name: impl FnOnce() -> String) -> Result<T, Failed>;
 }
 
-impl<T, E: Display> Step<T> for Result<T, E> {
+impl<T, E: Display> NameStep<T> for Result<T, E> {
     fn step(self, name: impl FnOnce() -> String) -> Result<T, Failed> {
         self.map_err(|error| Failed::new(name(), error))
     }

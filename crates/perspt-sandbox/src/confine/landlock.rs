@@ -9,7 +9,7 @@ use landlock::{
 };
 use rustix::fs::FileType;
 
-use super::{Failed, Network, Step, mounts};
+use super::{Failed, NameStep, Network, mounts};
 
 /// The newest version this file knows. An older kernel enforces its part of it.
 const KNOWN: ABI = ABI::V9;

@@ -2,7 +2,7 @@
 
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 
-use super::{Failed, Step};
+use super::{Failed, NameStep};
 
 const RTM_NEWLINK: u16 = 16;
 const NLMSG_ERROR: u16 = 2;

@@ -5,7 +5,7 @@
 //! may do in that view, and `report` says in words what was in force and what was therefore not stopped.
 //! Reading is restricted by `hide` alone: a command sees every file that its user sees, but for secret places.
 
-mod bounds;
+mod access;
 pub(crate) mod caps;
 mod dev;
 mod failed;
@@ -19,6 +19,6 @@ pub(crate) mod seccomp;
 pub(crate) mod sockets;
 pub(crate) mod sys;
 
-pub use bounds::{Access, Bind, Network};
-pub(crate) use failed::{Failed, Step};
+pub use access::{Access, Bind, Network};
+pub(crate) use failed::{Failed, NameStep};
 pub use report::{Allowed, Confinement, Level, Namespace, Seccomp};

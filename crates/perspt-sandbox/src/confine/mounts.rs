@@ -14,10 +14,10 @@ use rustix::io::Errno;
 use rustix::mount::{MountPropagationFlags, MoveMountFlags, OpenTreeFlags};
 
 use super::sys::{self, Depth};
-use super::{Access, Bind, Failed, Namespace, Step, dev, hide, sockets};
+use super::{Access, Bind, Failed, NameStep, Namespace, dev, hide, sockets};
 
 /// What the view is made of.
-pub(crate) struct View<'a> {
+pub(crate) struct MountView<'a> {
     /// Shown elsewhere, in this order.
     pub binds: &'a [Bind],
     /// Writable folders and files, as the command sees them; those of the binds are not repeated here.
@@ -41,7 +41,7 @@ pub(crate) fn all_writable(binds: &[Bind], writable: &[PathBuf]) -> Vec<PathBuf>
 }
 
 /// Makes the view. Needs a mount namespace of its own.
-pub(crate) fn lay_out(view: &View<'_>) -> Result<(), Failed> {
+pub(crate) fn lay_out(view: &MountView<'_>) -> Result<(), Failed> {
     rustix::mount::mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .step(|| "making mounts private".to_owned())?;
     let sources = view.binds.iter().map(detached_source).collect::<Result<Vec<_>, _>>()?;

@@ -5,7 +5,7 @@ use std::fs;
 
 use rustix::thread::UnshareFlags;
 
-use super::{Failed, Namespace, Step, sys};
+use super::{Failed, NameStep, Namespace, sys};
 
 /// Leaves the machine's namespaces for new ones. The pid namespace takes effect for the next child.
 pub(crate) fn enter(namespaces: &BTreeSet<Namespace>) -> Result<(), Failed> {

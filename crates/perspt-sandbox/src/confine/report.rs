@@ -47,7 +47,7 @@ pub struct Confinement {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
-    /// Nothing.
+    /// Commands run unconfined.
     None,
     /// Something, and something is missing.
     Partial,

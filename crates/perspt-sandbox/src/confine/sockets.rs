@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use rustix::io::Errno;
 use rustix::mount::OpenTreeFlags;
 
-use super::{Failed, Step, mounts};
+use super::{Failed, NameStep, mounts};
 
 /// The paths of all sockets bound now. To be asked before a new network namespace is entered.
 pub(crate) fn bound_now() -> Result<Vec<PathBuf>, Failed> {

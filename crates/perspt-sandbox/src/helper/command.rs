@@ -17,21 +17,21 @@ use super::wire::{Control, Program, Report, Request};
 use crate::confine::landlock::OwnNetwork;
 use crate::confine::seccomp::{Others, Sockets};
 use crate::confine::{
-    Confinement, Failed, Namespace, Network, Seccomp, Step, caps, landlock, mounts, seccomp, sys,
+    Confinement, Failed, NameStep, Namespace, Network, Seccomp, caps, landlock, mounts, seccomp, sys,
 };
 
 /// Becomes the command. Returns, with an exit code, only where that failed or nothing was to be run.
 pub(super) fn become_command(request: &Request, control: &Control, streams: Streams) -> i32 {
-    let said = match confine(request) {
-        Err(failed) => control.say(&Report::SetUpFailed(failed)),
+    let sent = match confine(request) {
+        Err(failed) => control.send(&Report::SetUpFailed(failed)),
         Ok(confinement) => {
-            control.say(&Report::Confined(confinement)).and_then(|()| match &request.program {
+            control.send(&Report::Confined(confinement)).and_then(|()| match &request.program {
                 None => Ok(()),
-                Some(program) => control.say(&Report::NotStarted(run(program, streams))),
+                Some(program) => control.send(&Report::NotStarted(run(program, streams))),
             })
         }
     };
-    i32::from(said.is_err())
+    i32::from(sent.is_err())
 }
 
 /// Puts up the walls, the ones that need most rights first.

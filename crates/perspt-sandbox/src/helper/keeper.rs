@@ -5,22 +5,22 @@ use std::path::PathBuf;
 
 use rustix::process::{DumpableBehavior, Pid, WaitOptions, WaitStatus};
 
-use super::wire::{Control, Ended, Report, Request};
+use super::wire::{Control, ProgramEnd, Report, Request};
 use super::{Streams, command, ending};
-use crate::confine::mounts::{self, View};
+use crate::confine::mounts::{self, MountView};
 use crate::confine::sys::{self, Side};
-use crate::confine::{Failed, Namespace, Step, loopback};
+use crate::confine::{Failed, NameStep, Namespace, loopback};
 
 /// Runs the request from set-up to the end of everything it started; returns the keeper's exit code.
-pub(super) fn keep(request: &Request, control: &Control, streams: Streams, sockets: &[PathBuf]) -> i32 {
+pub(super) fn run(request: &Request, control: &Control, streams: Streams, sockets: &[PathBuf]) -> i32 {
     let command = match begin(request, control, streams, sockets) {
         Ok(command) => command,
-        Err(failed) => return i32::from(control.say(&Report::SetUpFailed(failed)).is_err()),
+        Err(failed) => return i32::from(control.send(&Report::SetUpFailed(failed)).is_err()),
     };
     let ended = wait_for(command);
     ending::end_everything_below();
-    let said = ended.and_then(|ended| control.say(&Report::Ended(ended)));
-    i32::from(said.is_err())
+    let sent = ended.and_then(|ended| control.send(&Report::Ended(ended)));
+    i32::from(sent.is_err())
 }
 
 fn begin(request: &Request, control: &Control, streams: Streams, sockets: &[PathBuf]) -> Result<Pid, Failed> {
@@ -32,7 +32,7 @@ fn begin(request: &Request, control: &Control, streams: Streams, sockets: &[Path
         loopback::up()?;
     }
     if request.namespaces.contains(&Namespace::Mount) {
-        mounts::lay_out(&View {
+        mounts::lay_out(&MountView {
             binds: &request.binds,
             writable: &request.writable,
             hidden: &request.hidden,
@@ -60,7 +60,7 @@ fn begin(request: &Request, control: &Control, streams: Streams, sockets: &[Path
 }
 
 /// Reaps whatever ends until it is the command itself.
-fn wait_for(command: Pid) -> io::Result<Ended> {
+fn wait_for(command: Pid) -> io::Result<ProgramEnd> {
     loop {
         match rustix::process::wait(WaitOptions::empty()) {
             Ok(Some((pid, status))) if pid == command => return Ok(ended(status)),
@@ -70,10 +70,10 @@ fn wait_for(command: Pid) -> io::Result<Ended> {
     }
 }
 
-fn ended(status: WaitStatus) -> Ended {
+fn ended(status: WaitStatus) -> ProgramEnd {
     match (status.exit_status(), status.terminating_signal()) {
-        (Some(code), _) => Ended::Exited(code),
-        (None, Some(signal)) => Ended::Signalled(signal),
-        (None, None) => Ended::Signalled(0),
+        (Some(code), _) => ProgramEnd::Exited(code),
+        (None, Some(signal)) => ProgramEnd::Signalled(signal),
+        (None, None) => ProgramEnd::Signalled(0),
     }
 }

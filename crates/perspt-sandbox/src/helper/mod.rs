@@ -21,7 +21,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions};
 
 use crate::confine::sys::{self, Side};
-use crate::confine::{Failed, Namespace, Network, Step, namespaces, sockets};
+use crate::confine::{Failed, NameStep, Namespace, Network, namespaces, sockets};
 use wire::{Control, Report, Request};
 
 /// What the command gets as its standard output and error.
@@ -44,7 +44,7 @@ fn serve() -> io::Result<()> {
     let (request, lock) = control.receive()?;
     let keeper = match begin(&request, &control, streams) {
         Ok(keeper) => keeper,
-        Err(failed) => return control.say(&Report::SetUpFailed(failed)),
+        Err(failed) => return control.send(&Report::SetUpFailed(failed)),
     };
     let watched = watch(&control, keeper);
     finish(&request, keeper);
@@ -80,7 +80,7 @@ fn begin(request: &Request, control: &Control, streams: Streams) -> Result<Pid, 
     namespaces::enter(&request.namespaces)?;
     match sys::fork().step(|| "forking the keeper".to_owned())? {
         Side::Parent(keeper) => Ok(keeper),
-        Side::Child => std::process::exit(keeper::keep(request, control, streams, &sockets)),
+        Side::Child => std::process::exit(keeper::run(request, control, streams, &sockets)),
     }
 }
 

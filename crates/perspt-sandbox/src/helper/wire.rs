@@ -48,12 +48,12 @@ pub(crate) enum Report {
     /// It could not be started.
     NotStarted(String),
     /// It ended, and nothing it started is left.
-    Ended(Ended),
+    Ended(ProgramEnd),
 }
 
 /// How the command's own process ended.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub(crate) enum Ended {
+pub(crate) enum ProgramEnd {
     Exited(i32),
     Signalled(i32),
 }
@@ -123,7 +123,7 @@ impl Control {
     }
 
     /// Says one thing. Each report goes out in one write, so those of two processes do not mix.
-    pub(crate) fn say(&self, report: &Report) -> io::Result<()> {
+    pub(crate) fn send(&self, report: &Report) -> io::Result<()> {
         let mut line = serde_json::to_vec(report)?;
         line.push(b'\n');
         (&self.0).write_all(&line)

@@ -11,7 +11,7 @@ pub enum SandboxError {
     Helper {
         /// The program.
         path: PathBuf,
-        /// Why.
+        /// The system's reason.
         source: io::Error,
     },
     /// The helper was killed, or ended without saying how the command ended.
@@ -22,7 +22,7 @@ pub enum SandboxError {
     Link {
         /// What was being done.
         doing: &'static str,
-        /// Why.
+        /// The system's reason.
         source: io::Error,
     },
     /// A step of the set-up was refused; nothing was started.
@@ -41,7 +41,7 @@ pub enum SandboxError {
     OldReport {
         /// The file, as perspt sees it.
         path: PathBuf,
-        /// Why.
+        /// The system's reason.
         source: io::Error,
     },
 }

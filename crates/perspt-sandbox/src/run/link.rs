@@ -78,7 +78,7 @@ impl Link {
 }
 
 impl Channel {
-    /// Says what is to be done.
+    /// Sends the request.
     pub(super) async fn ask(&mut self, request: &Request) -> Result<(), SandboxError> {
         let failed = |source| SandboxError::Link { doing: "sending the request", source };
         let mut line = serde_json::to_vec(request).map_err(|error| failed(error.into()))?;
@@ -90,7 +90,7 @@ impl Channel {
     }
 
     /// The next thing the helper's side says; none when all of it is gone.
-    pub(super) async fn hear(&mut self) -> Result<Option<Report>, SandboxError> {
+    pub(super) async fn receive(&mut self) -> Result<Option<Report>, SandboxError> {
         let failed = |source| SandboxError::Link { doing: "reading a report", source };
         match self.read.next_line().await {
             Ok(Some(line)) => serde_json::from_str(&line).map(Some).map_err(|error| failed(error.into())),
@@ -109,7 +109,7 @@ impl Channel {
 
 impl Helper {
     /// Waits until the helper process is gone, and says how it ended.
-    pub(super) async fn gone(&mut self) -> Result<ExitStatus, SandboxError> {
+    pub(super) async fn wait(&mut self) -> Result<ExitStatus, SandboxError> {
         let failed = |source| SandboxError::Link { doing: "waiting for the helper", source };
         self.0.wait().await.map_err(failed)
     }

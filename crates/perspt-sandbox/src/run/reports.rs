@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
-use super::{Bounds, CommandSpec, SandboxError};
+use super::{CommandSpec, SandboxError, SandboxSpec};
 
 /// A larger report is refused.
 pub(super) const LARGEST: u64 = 32 * 1024 * 1024;
@@ -25,9 +25,9 @@ pub(super) struct Collected {
 }
 
 /// Deletes the reports of an earlier run.
-pub(super) fn delete(spec: &CommandSpec, bounds: &Bounds) -> Result<(), SandboxError> {
+pub(super) fn delete(spec: &CommandSpec, sandbox: &SandboxSpec) -> Result<(), SandboxError> {
     for report in &spec.reports {
-        let path = bounds.outside(report);
+        let path = sandbox.outside(report);
         match unlink(&path) {
             Ok(()) | Err(Errno::NOENT) => {}
             Err(error) => return Err(SandboxError::OldReport { path, source: error.into() }),
@@ -43,10 +43,10 @@ fn unlink(path: &Path) -> Result<(), Errno> {
 }
 
 /// Takes the reports that are there now.
-pub(super) fn collect(spec: &CommandSpec, bounds: &Bounds) -> Collected {
+pub(super) fn collect(spec: &CommandSpec, sandbox: &SandboxSpec) -> Collected {
     let mut collected = Collected::default();
     for report in &spec.reports {
-        match read(&bounds.outside(report)) {
+        match read(&sandbox.outside(report)) {
             Ok(Some(bytes)) => drop(collected.taken.insert(report.clone(), bytes)),
             Ok(None) => {}
             Err(why) => drop(collected.refused.insert(report.clone(), why)),

@@ -1,4 +1,4 @@
-//! What is to be run, within what bounds, and what came of it.
+//! What to run, in what sandbox, and the result.
 
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
@@ -30,9 +30,9 @@ pub struct CommandSpec {
     pub reports: Vec<PathBuf>,
 }
 
-/// What a command may reach. Paths are absolute and pass through no symbolic link.
+/// The sandbox of a command: what it may reach. Paths are absolute and pass through no symbolic link.
 #[derive(Debug, Clone)]
-pub struct Bounds {
+pub struct SandboxSpec {
     /// Folders and files it may write, as it sees them; they exist.
     pub writable: Vec<PathBuf>,
     /// Whether it has the network.
@@ -47,10 +47,10 @@ pub struct Bounds {
     pub held: Option<Arc<OwnedFd>>,
 }
 
-impl Bounds {
+impl SandboxSpec {
     /// Nothing writable, no network, no bind, nothing hidden, no lock.
-    pub fn closed() -> Bounds {
-        Bounds {
+    pub fn closed() -> SandboxSpec {
+        SandboxSpec {
             writable: Vec::new(),
             network: Network::Off,
             binds: Vec::new(),
@@ -72,7 +72,7 @@ impl Bounds {
 
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum End {
+pub enum RunEnd {
     /// As a step ends.
     Step(StepEnd),
     /// It was cancelled, and everything it started was ended.
@@ -83,7 +83,7 @@ pub enum End {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ran {
     /// How it ended.
-    pub end: End,
+    pub end: RunEnd,
     /// Standard output; both streams where merged.
     pub stdout: Captured,
     /// Standard error; empty where merged.

@@ -7,9 +7,9 @@ use perspt_core::path::RelPath;
 use perspt_core::tree::{Entry, EntryKind};
 
 use super::codec::{Fields, put_sized, put_time, seal, unseal};
-use super::stamp::{FsTime, Stamp};
+use super::stamp::{FileStamp, FsTime};
 
-/// Content hashes of files as they were last read, by path, each with the [`Stamp`] the file had.
+/// Content hashes of files as they were last read, by path, each with the [`FileStamp`] the file had.
 ///
 /// A hash is used again only where every field of the stamp is the same. The change time is what makes that
 /// sound: the kernel sets it from the system clock at every write, truncation, rename, chmod or utime, and a
@@ -28,7 +28,7 @@ pub struct StatCache {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Known {
-    stamp: Stamp,
+    stamp: FileStamp,
     hash: Sha,
 }
 
@@ -41,7 +41,7 @@ impl StatCache {
     }
 
     /// The hash of the file at `path`, if a file with exactly this stamp was read there.
-    pub fn trusted(&self, path: &RelPath, stamp: &Stamp) -> Option<Sha> {
+    pub fn trusted(&self, path: &RelPath, stamp: &FileStamp) -> Option<Sha> {
         self.known.get(path).filter(|known| known.stamp == *stamp).map(|known| known.hash)
     }
 
@@ -49,7 +49,7 @@ impl StatCache {
     /// known about `path`, if the stamp is too young to tell a later change.
     ///
     /// `floor`: whatever is changed after the file was read gets a change time of at least this.
-    pub fn record(&mut self, path: RelPath, stamp: Stamp, hash: Sha, floor: FsTime) {
+    pub fn record(&mut self, path: RelPath, stamp: FileStamp, hash: Sha, floor: FsTime) {
         if stamp.ctime < floor {
             self.known.insert(path, Known { stamp, hash });
         } else {
@@ -58,7 +58,7 @@ impl StatCache {
     }
 
     /// Remembers a file whose stamp was settled before.
-    pub(super) fn carry(&mut self, path: RelPath, stamp: Stamp, hash: Sha) {
+    pub(super) fn carry(&mut self, path: RelPath, stamp: FileStamp, hash: Sha) {
         self.known.insert(path, Known { stamp, hash });
     }
 
@@ -117,7 +117,7 @@ impl StatCache {
             let size = fields.u64()?;
             let (mtime, ctime) = (fields.time()?, fields.time()?);
             let ino = fields.u64()?;
-            let stamp = Stamp { kind, size, mtime, ctime, ino };
+            let stamp = FileStamp { kind, size, mtime, ctime, ino };
             known.insert(path, Known { stamp, hash: Sha(fields.array()?) });
         }
         Some(StatCache { known })

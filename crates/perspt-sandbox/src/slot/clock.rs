@@ -29,13 +29,13 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Reads the clock of the file system that holds the slot, and keeps the last time that was seen.
 #[derive(Debug)]
-pub(super) struct Clock {
+pub(super) struct SlotClock {
     dir: PathBuf,
 }
 
-impl Clock {
-    pub(super) fn new(dir: &Path) -> Clock {
-        Clock { dir: dir.to_owned() }
+impl SlotClock {
+    pub(super) fn new(dir: &Path) -> SlotClock {
+        SlotClock { dir: dir.to_owned() }
     }
 
     /// The time a file gets that is written now. The system clock would not do: the file system's may lag
@@ -52,7 +52,7 @@ impl Clock {
 
     /// Waits until files written from here on are later than `latest`; returns a time that is, and that no
     /// such file will be before.
-    pub(super) fn pass(&self, latest: FsTime) -> Result<FsTime, SlotError> {
+    pub(super) fn wait_past(&self, latest: FsTime) -> Result<FsTime, SlotError> {
         for _ in 0..MOST_STEPS {
             let now = self.now()?;
             if now > latest {
@@ -74,7 +74,7 @@ impl Clock {
 
     /// Keeps `time` as the last that was seen: one small write of always the same length, which a kill does
     /// not cut in two.
-    pub(super) fn keep(&self, time: FsTime) -> Result<(), SlotError> {
+    pub(super) fn save(&self, time: FsTime) -> Result<(), SlotError> {
         let path = self.dir.join("clock");
         let text = format!("{:020}.{:09}\n", time.secs, time.nanos);
         open_own(&path)

@@ -102,7 +102,7 @@ pub enum SlotError {
     /// Something other than a folder is where a folder of the slot should be.
     #[error("{} is not a folder", path.display())]
     NotAFolder {
-        /// Where.
+        /// The path that should be a folder.
         path: PathBuf,
     },
     /// Content that the tree names is no longer to be had: what the source gave is absent or different.

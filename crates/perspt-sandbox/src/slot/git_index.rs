@@ -6,7 +6,7 @@ use super::error::IndexProblem;
 
 /// Whether a reading gave all tracked paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Extent {
+pub(super) enum IndexExtent {
     Whole,
     /// Further entries are in a shared index file.
     Split,
@@ -22,7 +22,7 @@ const SPARSE_FOLDER: u32 = 0o040_000;
 ///
 /// The index does not say which hash function it uses, so both lengths are tried: the padding, the name
 /// lengths and the extensions fit together for one only.
-pub(super) fn each_path(bytes: &[u8], each: &mut dyn FnMut(&[u8])) -> Result<Extent, IndexProblem> {
+pub(super) fn each_path(bytes: &[u8], each: &mut dyn FnMut(&[u8])) -> Result<IndexExtent, IndexProblem> {
     let mut header = Fields(bytes);
     if header.take(4) != Some(b"DIRC") {
         return Err(IndexProblem::NotAnIndex);
@@ -39,7 +39,7 @@ pub(super) fn each_path(bytes: &[u8], each: &mut dyn FnMut(&[u8])) -> Result<Ext
     Err(IndexProblem::Damaged)
 }
 
-fn read(bytes: &[u8], version: u32, hash_length: usize, each: &mut dyn FnMut(&[u8])) -> Option<Extent> {
+fn read(bytes: &[u8], version: u32, hash_length: usize, each: &mut dyn FnMut(&[u8])) -> Option<IndexExtent> {
     let body = bytes.get(..bytes.len().checked_sub(hash_length)?)?;
     let mut fields = Fields(body);
     fields.take(8)?;
@@ -51,12 +51,12 @@ fn read(bytes: &[u8], version: u32, hash_length: usize, each: &mut dyn FnMut(&[u
             each(&name);
         }
     }
-    let mut extent = Extent::Whole;
+    let mut extent = IndexExtent::Whole;
     while !fields.0.is_empty() {
         let signature = fields.take(4)?;
         fields.sized()?;
         if signature == b"link" {
-            extent = Extent::Split;
+            extent = IndexExtent::Split;
         }
     }
     Some(extent)

@@ -20,7 +20,7 @@ use super::names::at;
 use super::place::{Slot, Trust};
 use super::scan::{Scan, Shape, scan};
 use super::settle::{Settled, is_absent, present, read_hash, settle};
-use super::stamp::{FsTime, Stamp};
+use super::stamp::{FileStamp, FsTime};
 
 /// What a layout did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -53,7 +53,7 @@ pub enum Build {
 /// How a file in the slot stands to what it should be.
 pub(super) enum Standing {
     /// Right, with a stamp that proves it from now on.
-    Right(Stamp),
+    Right(FileStamp),
     /// The right bytes, but touched since it was laid down, or not known at all. A program may have built from
     /// other bytes and then put these back with an old time, so it must get a time of now.
     Touched,
@@ -97,7 +97,7 @@ impl Slot {
         }
         self.make_folders(&shape)?;
         if !due.is_empty() {
-            self.clock.pass(last.max(now).max(believable(&scan, now)))?;
+            self.clock.wait_past(last.max(now).max(believable(&scan, now)))?;
         }
         let mut fresh = Vec::new();
         for (path, entry, due) in due {
@@ -138,7 +138,7 @@ impl Slot {
         &self,
         path: &RelPath,
         entry: &Entry,
-        found: Option<&Stamp>,
+        found: Option<&FileStamp>,
         now: FsTime,
         hashed: &mut u64,
     ) -> Result<Standing, SlotError> {
@@ -178,7 +178,7 @@ impl Slot {
 
     /// Writes one file beside the tree and renames it into place. It is always a new inode: a link that a
     /// program made to the old one stays with the old bytes.
-    fn write(&self, path: &RelPath, entry: &Entry, contents: &dyn Contents) -> Result<Stamp, SlotError> {
+    fn write(&self, path: &RelPath, entry: &Entry, contents: &dyn Contents) -> Result<FileStamp, SlotError> {
         let incoming = self.dir.join("incoming");
         let gone = || SlotError::BaseGone { path: path.clone() };
         let mut reader = contents.open(path, entry).map_err(|error| {
@@ -202,7 +202,7 @@ impl Slot {
     }
 
     /// Gives a file that holds the right bytes the time of now, and its usual rights.
-    pub(super) fn refresh(&self, path: &RelPath, entry: &Entry) -> Result<Stamp, SlotError> {
+    pub(super) fn refresh(&self, path: &RelPath, entry: &Entry) -> Result<FileStamp, SlotError> {
         let place = at(&self.tree(), path);
         if entry.kind != EntryKind::Symlink {
             fs::set_permissions(&place, Permissions::from_mode(mode(entry.kind)))
@@ -219,16 +219,16 @@ impl Slot {
     pub(super) fn settle_stamps(
         &mut self,
         mut files: StatCache,
-        fresh: Vec<(RelPath, Stamp, Sha)>,
+        fresh: Vec<(RelPath, FileStamp, Sha)>,
     ) -> Result<(), SlotError> {
         let floor = match fresh.iter().map(|(_, stamp, _)| stamp.ctime).max() {
-            Some(latest) => self.clock.pass(latest)?,
+            Some(latest) => self.clock.wait_past(latest)?,
             None => self.clock.now()?,
         };
         for (path, stamp, hash) in fresh {
             files.record(path, stamp, hash, floor);
         }
-        self.clock.keep(floor)?;
+        self.clock.save(floor)?;
         self.remember(files)
     }
 }
@@ -252,9 +252,9 @@ fn mode(kind: EntryKind) -> u32 {
     }
 }
 
-fn stamp_of(place: &Path, entry: &Entry) -> Result<Stamp, SlotError> {
+fn stamp_of(place: &Path, entry: &Entry) -> Result<FileStamp, SlotError> {
     let meta = fs::symlink_metadata(place).map_err(SlotError::io("look at", place))?;
-    Stamp::of(&meta).filter(|stamp| stamp.kind == entry.kind).ok_or_else(|| {
+    FileStamp::of(&meta).filter(|stamp| stamp.kind == entry.kind).ok_or_else(|| {
         SlotError::io("lay down", place)(io::Error::other("it is of another kind than was written"))
     })
 }

@@ -36,11 +36,11 @@ pub fn link_texts(folder: &Path, tree: &Tree) -> io::Result<BTreeMap<RelPath, Ve
 pub fn leads_back(tree: &Tree, texts: &BTreeMap<RelPath, Vec<u8>>, workspace: &Path) -> Vec<RelPath> {
     let links = tree.entries.iter().filter(|(_, entry)| entry.kind == EntryKind::Symlink);
     let texts = Texts { tree, texts, workspace };
-    links.filter(|(path, _)| texts.end_of(path) == End::Back).map(|(path, _)| path.clone()).collect()
+    links.filter(|(path, _)| texts.end_of(path) == LinkEnd::Back).map(|(path, _)| path.clone()).collect()
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
+enum LinkEnd {
     /// Inside the tree, or nowhere.
     Inside,
     /// Outside both the tree and the workspace.
@@ -57,7 +57,7 @@ struct Texts<'a> {
 
 impl Texts<'_> {
     /// Where following the link at `path` ends.
-    fn end_of(&self, path: &RelPath) -> End {
+    fn end_of(&self, path: &RelPath) -> LinkEnd {
         // Parts still to go, the next one last; and the place reached so far, inside the tree.
         let mut ahead: Vec<OsString> = path.as_str().rsplit('/').map(OsString::from).collect();
         let mut reached: Vec<OsString> = Vec::new();
@@ -65,7 +65,7 @@ impl Texts<'_> {
         while let Some(part) = ahead.pop() {
             if part == ".." {
                 if reached.pop().is_none() {
-                    return End::Back;
+                    return LinkEnd::Back;
                 }
                 continue;
             }
@@ -73,9 +73,9 @@ impl Texts<'_> {
             let Some(link) = self.link_at(&reached) else { continue };
             hops += 1;
             if hops > MOST_HOPS {
-                return End::Inside;
+                return LinkEnd::Inside;
             }
-            let Some(text) = self.texts.get(&link) else { return End::Back };
+            let Some(text) = self.texts.get(&link) else { return LinkEnd::Back };
             let text = Path::new(OsStr::from_bytes(text));
             if text.is_absolute() {
                 let rest: Vec<&OsString> = ahead.iter().rev().collect();
@@ -84,10 +84,10 @@ impl Texts<'_> {
             reached.pop();
             ahead.extend(text.components().rev().filter_map(part_of));
         }
-        End::Inside
+        LinkEnd::Inside
     }
 
-    fn end_of_absolute(&self, text: &Path, rest: &[&OsString]) -> End {
+    fn end_of_absolute(&self, text: &Path, rest: &[&OsString]) -> LinkEnd {
         let mut place = Vec::new();
         for part in text.components().filter_map(part_of).chain(rest.iter().map(|part| (*part).clone())) {
             if part == ".." {
@@ -98,9 +98,9 @@ impl Texts<'_> {
         }
         let workspace: Vec<OsString> = self.workspace.components().filter_map(part_of).collect();
         if place.starts_with(&workspace) || workspace.starts_with(&place) {
-            End::Back
+            LinkEnd::Back
         } else {
-            End::Elsewhere
+            LinkEnd::Elsewhere
         }
     }
 

@@ -8,7 +8,7 @@
 //! Nothing here starts a process, reads a user's git configuration or follows a symbolic link.
 //!
 //! Two things carry the honesty of every reading taken in a slot:
-//! - **Stamps** ([`Stamp`], [`StatCache`]): a file is taken as unchanged without reading it only where its
+//! - **Stamps** ([`FileStamp`], [`StatCache`]): a file is taken as unchanged without reading it only where its
 //!   change time could not have stayed the same after a change.
 //! - **Times** (`clock`): build tools compare modification times, so whatever is laid down is later than all
 //!   that was in the slot before, by waiting, never by dating ahead and never by setting back.
@@ -42,5 +42,5 @@ pub use leads_back::{leads_back, link_texts};
 pub use place::Slot;
 pub use recheck::{Drift, NAMED_AT_MOST};
 pub use settle::{READ_TRIES, Settled, read_hash, settle};
-pub use stamp::{FsTime, Stamp};
+pub use stamp::{FileStamp, FsTime};
 pub use walk::{WalkLimits, Walked, walk};

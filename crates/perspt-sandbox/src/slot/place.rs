@@ -13,7 +13,7 @@ use rustix::fs::FlockOperation;
 use rustix::io::Errno;
 
 use super::cache::StatCache;
-use super::clock::{Clock, replace};
+use super::clock::{SlotClock, replace};
 use super::codec::{Fields, put_sized, seal, unseal};
 use super::error::SlotError;
 use super::remove::{Trash, make_folder};
@@ -29,7 +29,7 @@ pub struct Slot {
     lock: File,
     pub(super) mounts: Vec<RelPath>,
     pub(super) laid: Option<Laid>,
-    pub(super) clock: Clock,
+    pub(super) clock: SlotClock,
     pub(super) trash: Trash,
 }
 
@@ -73,7 +73,7 @@ impl Slot {
             lock,
             mounts: Vec::new(),
             laid: None,
-            clock: Clock::new(dir),
+            clock: SlotClock::new(dir),
             trash: Trash::new(dir),
         };
         slot.trash.empty()?;

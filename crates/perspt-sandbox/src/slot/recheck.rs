@@ -9,7 +9,7 @@ use super::error::SlotError;
 use super::layout::{Standing, believable};
 use super::place::{Slot, Trust};
 use super::scan::{Shape, scan};
-use super::stamp::Stamp;
+use super::stamp::FileStamp;
 
 /// How many new names are told.
 pub const NAMED_AT_MOST: usize = 50;
@@ -81,7 +81,7 @@ impl Slot {
         drift.changed = changed.into_iter().collect();
         drift.refreshed = touched.len() as u64;
         if !touched.is_empty() {
-            self.clock.pass(now.max(believable(&scan, now)))?;
+            self.clock.wait_past(now.max(believable(&scan, now)))?;
         }
         let mut fresh = Vec::new();
         for (path, entry) in touched {
@@ -92,7 +92,7 @@ impl Slot {
         Ok(drift)
     }
 
-    fn note_times(&mut self, fresh: Vec<(RelPath, Stamp, Sha)>, drift: &Drift) -> Result<(), SlotError> {
+    fn note_times(&mut self, fresh: Vec<(RelPath, FileStamp, Sha)>, drift: &Drift) -> Result<(), SlotError> {
         match &self.laid {
             // The record names files whose bytes were found wrong although their stamps are right: it must
             // not become one whose stamps are relied on. The next layout makes a new one.
@@ -100,7 +100,7 @@ impl Slot {
                 let files = laid.files.clone();
                 self.settle_stamps(files, fresh)
             }
-            Some(_) | None => self.clock.now().and_then(|now| self.clock.keep(now)),
+            Some(_) | None => self.clock.now().and_then(|now| self.clock.save(now)),
         }
     }
 }

@@ -10,7 +10,7 @@ use perspt_core::tree::Tree;
 use super::error::{BadTarget, SlotError};
 use super::names::{GIT, at, is_publish_temp};
 use super::remove::make_usable;
-use super::stamp::{FsTime, Stamp};
+use super::stamp::{FileStamp, FsTime};
 
 /// A tree that can be laid out, and the folders it needs.
 pub(super) struct Shape<'a> {
@@ -65,7 +65,7 @@ pub(super) struct Stray {
 /// What lies in a tree folder.
 pub(super) struct Scan {
     /// Files and links at paths where the tree has one, right or not.
-    pub(super) found: BTreeMap<RelPath, Stamp>,
+    pub(super) found: BTreeMap<RelPath, FileStamp>,
     /// Everything else.
     pub(super) strays: Vec<Stray>,
     /// The latest modification that was seen.
@@ -90,7 +90,7 @@ pub(super) fn scan(root: &Path, shape: &Shape<'_>) -> Result<Scan, SlotError> {
             let meta = entry.metadata().map_err(SlotError::io("look at", entry.path()))?;
             scan.latest = scan.latest.max(FsTime::modified(&meta));
             let path = entry.file_name().to_str().and_then(|name| folder.join(name).ok());
-            match (path, Stamp::of(&meta)) {
+            match (path, FileStamp::of(&meta)) {
                 (Some(path), Some(stamp)) if shape.target.entries.contains_key(&path) => {
                     scan.found.insert(path, stamp);
                 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use perspt_core::hash::{Sha, ShaBuilder};
 use rustix::fs::{Mode, OFlags};
 
-use super::stamp::Stamp;
+use super::stamp::FileStamp;
 
 /// How often a file is read before it counts as changing all the time.
 pub const READ_TRIES: u32 = 3;
@@ -17,8 +17,8 @@ pub const READ_TRIES: u32 = 3;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Settled {
     /// A file or link that had this stamp before and after its bytes were read.
-    Is(Stamp, Sha),
-    /// Nothing.
+    Is(FileStamp, Sha),
+    /// There is nothing at the path.
     Gone,
     /// A folder.
     Folder,
@@ -29,14 +29,17 @@ pub enum Settled {
 }
 
 /// Reads the file or link at `path` with `read` until its stamp is the same before and after.
-pub fn settle(path: &Path, read: &mut dyn FnMut(&Path, &Stamp) -> io::Result<Sha>) -> io::Result<Settled> {
+pub fn settle(
+    path: &Path,
+    read: &mut dyn FnMut(&Path, &FileStamp) -> io::Result<Sha>,
+) -> io::Result<Settled> {
     for _ in 0..READ_TRIES {
         let Some(meta) = present(fs::symlink_metadata(path))? else { return Ok(Settled::Gone) };
-        let Some(before) = Stamp::of(&meta) else {
+        let Some(before) = FileStamp::of(&meta) else {
             return Ok(if meta.is_dir() { Settled::Folder } else { Settled::Special });
         };
         let hash = read(path, &before);
-        let after = present(fs::symlink_metadata(path))?.and_then(|meta| Stamp::of(&meta));
+        let after = present(fs::symlink_metadata(path))?.and_then(|meta| FileStamp::of(&meta));
         if after == Some(before) {
             // Only now does an error count: one from a file that was replaced meanwhile says nothing.
             return Ok(Settled::Is(before, hash?));
@@ -47,7 +50,7 @@ pub fn settle(path: &Path, read: &mut dyn FnMut(&Path, &Stamp) -> io::Result<Sha
 
 /// The hash of a file's bytes or a link's text. A link is never followed, and nothing that could block is
 /// opened for waiting.
-pub fn read_hash(path: &Path, stamp: &Stamp) -> io::Result<Sha> {
+pub fn read_hash(path: &Path, stamp: &FileStamp) -> io::Result<Sha> {
     match stamp.kind {
         perspt_core::tree::EntryKind::Symlink => Ok(Sha::of(fs::read_link(path)?.as_os_str().as_bytes())),
         perspt_core::tree::EntryKind::File | perspt_core::tree::EntryKind::Exec => {

@@ -45,7 +45,7 @@ impl FsTime {
 /// A file's size, times, inode and kind: if all are as they were, and the change time is old enough (see
 /// [`StatCache`](super::StatCache)), so is its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Stamp {
+pub struct FileStamp {
     /// Regular, executable or link.
     pub kind: EntryKind,
     /// Bytes, or the length of the link's text.
@@ -58,10 +58,10 @@ pub struct Stamp {
     pub ino: u64,
 }
 
-impl Stamp {
+impl FileStamp {
     /// The stamp of what `meta` describes; `None` for anything that is not a file or a link. `meta` must
     /// come from a call that does not follow links.
-    pub fn of(meta: &Metadata) -> Option<Stamp> {
+    pub fn of(meta: &Metadata) -> Option<FileStamp> {
         let kind = if meta.file_type().is_symlink() {
             EntryKind::Symlink
         } else if !meta.file_type().is_file() {
@@ -71,7 +71,7 @@ impl Stamp {
         } else {
             EntryKind::File
         };
-        Some(Stamp {
+        Some(FileStamp {
             kind,
             size: meta.size(),
             mtime: FsTime::modified(meta),

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use perspt_core::path::RelPath;
 
 use super::error::{IndexProblem, WalkError, WalkNote};
-use super::git_index::{self, Extent};
+use super::git_index::{self, IndexExtent};
 use super::names::{GIT, at, is_publish_temp};
 use super::settle::{present, read_small};
 use super::walk::{MAX_TEXT, Walk, shown_below};
@@ -46,8 +46,8 @@ impl Walk<'_> {
                 return Err(error);
             }
             match extent {
-                Ok(Extent::Whole) => {}
-                Ok(Extent::Split) => self.note_index(&folder, IndexProblem::Split),
+                Ok(IndexExtent::Whole) => {}
+                Ok(IndexExtent::Split) => self.note_index(&folder, IndexProblem::Split),
                 Err(problem) => self.note_index(&folder, problem),
             }
         }

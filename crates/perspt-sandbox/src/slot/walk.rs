@@ -14,7 +14,7 @@ use super::error::{IndexProblem, WalkError, WalkNote};
 use super::names::{GIT, at, is_publish_temp};
 use super::rules::{self, Rules, What};
 use super::settle::{Settled, is_absent, present, read_hash, read_small, settle};
-use super::stamp::{FsTime, Stamp};
+use super::stamp::{FileStamp, FsTime};
 use super::tracked::git_folder;
 
 /// How much a walk may take in.
@@ -198,7 +198,8 @@ impl Walk<'_> {
     pub(super) fn take(&mut self, path: RelPath) -> Result<(), WalkError> {
         let place = at(self.root, &path);
         let failed = |source| WalkError::Io { path: path.clone(), source };
-        let stamp = present(fs::symlink_metadata(&place)).map_err(failed)?.and_then(|meta| Stamp::of(&meta));
+        let stamp =
+            present(fs::symlink_metadata(&place)).map_err(failed)?.and_then(|meta| FileStamp::of(&meta));
         let known = stamp.and_then(|stamp| Some((stamp, self.old.trusted(&path, &stamp)?)));
         let (stamp, hash) = match known {
             Some(known) => known,

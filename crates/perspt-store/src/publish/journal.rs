@@ -9,8 +9,8 @@ use serde_json::value::RawValue;
 
 use super::Publication;
 use crate::error::StoreError;
+use crate::folder::optional;
 use crate::home::Home;
-use crate::place::optional;
 
 const NAME: &str = "publish.json";
 const STAGED: &str = "publish.json.new";
@@ -35,16 +35,16 @@ pub(super) fn write(home: &Home, journal: &Journal) -> Result<(), StoreError> {
     let body = serde_json::value::to_raw_value(journal).map_err(encode)?;
     let hash = Sha::of(body.get().as_bytes());
     let bytes = serde_json::to_vec(&Sealed { journal: body, hash }).map_err(encode)?;
-    let place = home.make_workspace(&journal.publication.workspace)?;
-    place.stage(STAGED, &bytes)?;
-    place.rename(STAGED, NAME)?;
-    place.sync()
+    let folder = home.make_workspace(&journal.publication.workspace)?;
+    folder.stage(STAGED, &bytes)?;
+    folder.rename(STAGED, NAME)?;
+    folder.sync()
 }
 
 pub(super) fn read(home: &Home, workspace: &Path) -> Result<Option<Journal>, StoreError> {
-    let Some(place) = home.workspace(workspace)? else { return Ok(None) };
-    let Some(bytes) = optional(place.read(NAME, JOURNAL_MAX))? else { return Ok(None) };
-    let damaged = |why: String| StoreError::Damaged { file: place.at(NAME), why };
+    let Some(folder) = home.workspace(workspace)? else { return Ok(None) };
+    let Some(bytes) = optional(folder.read(NAME, JOURNAL_MAX))? else { return Ok(None) };
+    let damaged = |why: String| StoreError::Damaged { file: folder.at(NAME), why };
     let sealed: Sealed = serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
     if Sha::of(sealed.journal.get().as_bytes()) != sealed.hash {
         return Err(damaged("its hash does not match".to_owned()));
@@ -63,7 +63,7 @@ pub(super) fn sync(home: &Home, workspace: &Path) -> Result<(), StoreError> {
 }
 
 pub(super) fn remove(home: &Home, workspace: &Path) -> Result<(), StoreError> {
-    let Some(place) = home.workspace(workspace)? else { return Ok(()) };
-    place.clear(NAME)?;
-    place.sync()
+    let Some(folder) = home.workspace(workspace)? else { return Ok(()) };
+    folder.clear(NAME)?;
+    folder.sync()
 }

@@ -1,40 +1,39 @@
 //! Publishing: the only way files get into the user's tree.
 //!
-//! The journal is on disk before the first file is touched, and it says everything that is needed to finish.
-//! Each new content is staged beside its file and then takes its place in one step; what came out is looked at
-//! before anything is built on it. Nothing that came out is removed before the caller's commit is in the
-//! log, and nothing is removed at all whose bytes are not known to be the old or the new ones. So a user who
-//! edits at any moment keeps their bytes, and a kill at any moment leaves a tree that [`finish`] completes
-//! or takes back.
+//! The journal is on disk before the first file changes, and holds everything needed to finish. Each new content is
+//! written to a temp beside its file. Then the two names are exchanged in one step, and the temp holds the old content.
+//! It is compared with what was expected there. It is removed once the caller's commit is in the log, and only if its
+//! bytes are the known old or new ones. So a user who edits at any moment keeps their bytes, and after a kill at any
+//! moment [`finish`] completes the publication or takes it back.
 //!
 //! Start reading at [`publish`]; `step` says what one path needs, `undo` how it is taken back.
 //!
-//! Limits: extended attributes and hard links of a replaced file are not carried over; the file system must
-//! be able to exchange two names; a file cannot become a folder or a folder a file in one publication. A
-//! program that holds a replaced file open and writes to it after [`settle`] looked at it writes to a file
-//! without a name.
+//! Limits: extended attributes and hard links of a replaced file are lost. The file system must be able to exchange two
+//! names. A file cannot become a folder, or a folder a file, in one publication. A program that keeps a replaced file
+//! open loses what it writes to it after [`settle`].
 
-mod ground;
 mod journal;
 mod step;
 mod undo;
+mod workspace;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use perspt_core::ids::{BlobId, EffectId, SessionId};
+use perspt_core::event::KeptPlace;
+use perspt_core::ids::{EffectId, SessionId};
 use perspt_core::path::RelPath;
 use perspt_core::tree::{Change, Entry};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::error::{Refusal, StoreError};
+use crate::error::{PublishRefusal, StoreError};
 use crate::home::{Home, LOG};
 use crate::lock::WorkspaceLease;
 
-use ground::{Ground, Seen, Way};
 use journal::Journal;
-use step::Need;
+use step::NextStep;
+use workspace::{EntryState, FolderLookup, WorkspaceTree};
 
 /// A change of the user's tree that is to be carried out as a whole.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -59,34 +58,25 @@ pub enum Published {
     Done,
     /// Someone changed files meanwhile. Nothing of this publication is in the tree.
     BaseMoved {
-        /// The paths that are not what the publication was made for.
+        /// The paths whose content is not the expected one.
         paths: Vec<RelPath>,
-        /// Bytes of the user's that no longer have a place in the tree.
-        kept: Vec<Kept>,
+        /// Bytes of the user that were saved elsewhere.
+        kept: Vec<KeptBytes>,
     },
 }
 
-/// Bytes that came out of the tree and that nobody had a copy of: someone wrote them while we were at work.
+/// Bytes that someone wrote during the publication, and that are no longer at their path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kept {
+pub struct KeptBytes {
     /// The path they were at.
     pub path: RelPath,
     /// Where they are now.
-    pub place: KeptAs,
-}
-
-/// Where bytes are kept.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum KeptAs {
-    /// In a blob of the session.
-    Blob(BlobId),
-    /// Under this name in the tree: it is a folder or a special file.
-    Path(RelPath),
+    pub place: KeptPlace,
 }
 
 struct Job<'a> {
     journal: &'a Journal,
-    ground: Ground<'a>,
+    workspace: WorkspaceTree<'a>,
     home: &'a Home,
 }
 
@@ -103,29 +93,29 @@ pub fn publish(
         return Err(StoreError::WrongLease { lease, publication });
     }
     refuse(&publication.changes)?;
-    // Nothing is published whose record nobody would find: a log may be deleted while it is written to.
+    // The log may have been deleted meanwhile, and then nobody would find the commit.
     home.session(&publication.session)?.look(LOG)?;
     if journal::read(home, lease.workspace())?.is_some() {
         return Err(StoreError::PublishPending(lease.workspace().to_owned()));
     }
-    let ground = Ground::new(lease);
-    let moved = moved(&ground, &publication.changes)?;
+    let workspace = WorkspaceTree::new(lease);
+    let moved = moved(&workspace, &publication.changes)?;
     if !moved.is_empty() {
         return Ok(Published::BaseMoved { paths: moved, kept: Vec::new() });
     }
-    let made = missing_folders(&ground, &publication.changes)?;
+    let made = missing_folders(&workspace, &publication.changes)?;
     let journal = Journal { publication: publication.clone(), made };
     journal::write(home, &journal)?;
-    let job = Job { journal: &journal, ground, home };
+    let job = Job { journal: &journal, workspace, home };
     job.run().or_else(|error| match job.take_back() {
         Ok(kept) if !kept.is_empty() => Ok(moved_by(kept)),
-        // If taking back failed too, the journal is still there and says so.
+        // Where this failed too, the journal is still there for `finish`.
         Ok(_) | Err(_) => Err(error),
     })
 }
 
-/// Whoever wrote bytes that had to be kept has changed the base: that comes before whatever else went wrong.
-fn moved_by(kept: Vec<Kept>) -> Published {
+/// Kept bytes mean that the user changed the base. That is reported before any other error.
+fn moved_by(kept: Vec<KeptBytes>) -> Published {
     Published::BaseMoved { paths: kept.iter().map(|kept| kept.path.clone()).collect(), kept }
 }
 
@@ -141,9 +131,9 @@ pub fn finish(home: &Home, lease: &WorkspaceLease) -> Result<Published, StoreErr
     let Some(journal) = journal::read(home, lease.workspace())? else {
         return Err(StoreError::NothingPending(lease.workspace().to_owned()));
     };
-    // Whoever wrote the journal may have been killed before it was durable.
+    // Its writer may have been killed before the sync.
     journal::sync(home, lease.workspace())?;
-    let job = Job { journal: &journal, ground: Ground::new(lease), home };
+    let job = Job { journal: &journal, workspace: WorkspaceTree::new(lease), home };
     match job.run() {
         Err(error @ (StoreError::Damaged { .. } | StoreError::NoSession(_))) => {
             let kept = job.take_back()?;
@@ -156,17 +146,17 @@ pub fn finish(home: &Home, lease: &WorkspaceLease) -> Result<Published, StoreErr
 /// Clears up after a publication whose commit event is in the log: removes the old files and folders that
 /// became empty, then the journal. May be killed and called again. Hands back bytes that someone wrote to an
 /// old file after it was replaced.
-pub fn settle(home: &Home, lease: &WorkspaceLease) -> Result<Vec<Kept>, StoreError> {
+pub fn settle(home: &Home, lease: &WorkspaceLease) -> Result<Vec<KeptBytes>, StoreError> {
     let Some(journal) = journal::read(home, lease.workspace())? else { return Ok(Vec::new()) };
-    let job = Job { journal: &journal, ground: Ground::new(lease), home };
+    let job = Job { journal: &journal, workspace: WorkspaceTree::new(lease), home };
     let kept = job.clear_temps()?;
     for change in &journal.publication.changes {
         if change.after.is_none() {
-            job.ground.remove_empty(change.path.parent())?;
+            job.workspace.remove_empty(change.path.parent())?;
         }
     }
-    // What is only created has left no temp since it was done.
-    job.ground.sync(&job.parents(|change| change.before.is_some()))?;
+    // A new file leaves no temp.
+    job.workspace.sync(&job.parents(|change| change.before.is_some()))?;
     journal::remove(home, lease.workspace())?;
     Ok(kept)
 }
@@ -181,15 +171,15 @@ impl Job<'_> {
         let mut moved = Vec::new();
         for (n, change) in self.changes().iter().enumerate() {
             match self.prepare(n, change)? {
-                Need::Nothing => {}
-                Need::Swap => open.push((n, change)),
-                Need::Stage => unreachable!("BUG: a change is staged by preparing it"),
-                Need::Conflict => moved.push(change.path.clone()),
+                NextStep::Nothing => {}
+                NextStep::Swap => open.push((n, change)),
+                NextStep::Stage => unreachable!("BUG: a change is staged by preparing it"),
+                NextStep::Conflict => moved.push(change.path.clone()),
             }
         }
         if moved.is_empty() {
             for (n, change) in open {
-                if self.swap(n, change)? == Need::Conflict {
+                if self.swap(n, change)? == NextStep::Conflict {
                     moved.push(change.path.clone());
                     break;
                 }
@@ -197,18 +187,18 @@ impl Job<'_> {
         }
         if moved.is_empty() {
             self.drop_unused()?;
-            self.ground.sync(&self.touched())?;
+            self.workspace.sync(&self.touched())?;
             return Ok(Published::Done);
         }
         let kept = self.take_back()?;
         Ok(Published::BaseMoved { paths: moved, kept })
     }
 
-    /// Removes the content that waited for a path where someone had already put the same.
+    /// Removes temps of new files that someone has made meanwhile with the same content.
     fn drop_unused(&self) -> Result<(), StoreError> {
         for (n, change) in self.changes().iter().enumerate() {
             if change.before.is_none()
-                && let Way::Open(folder) = self.ground.way(&change.path)?
+                && let FolderLookup::Open(folder) = self.workspace.parent_of(&change.path)?
             {
                 folder.clear(&self.temp(n))?;
             }
@@ -236,7 +226,7 @@ impl Job<'_> {
 
 const PREFIX: &str = ".perspt-";
 
-/// Refuses what is never carried out, whatever the tree looks like.
+/// Refuses changes that are never carried out, whatever is in the workspace.
 fn refuse(changes: &[Change]) -> Result<(), StoreError> {
     let no = |change: &Change, why| Err(StoreError::Unpublishable { path: change.path.clone(), why });
     let mut paths = BTreeSet::new();
@@ -244,18 +234,18 @@ fn refuse(changes: &[Change]) -> Result<(), StoreError> {
         let path = &change.path;
         let ours = path.is_root() || path.parts().any(|part| part == ".git" || part.starts_with(PREFIX));
         if ours {
-            return no(change, Refusal::Name);
+            return no(change, PublishRefusal::Name);
         }
         if same(change.before.as_ref(), change.after.as_ref()) {
-            return no(change, Refusal::NoChange);
+            return no(change, PublishRefusal::NoChange);
         }
         if !paths.insert(path) {
-            return no(change, Refusal::Twice);
+            return no(change, PublishRefusal::Twice);
         }
     }
     for change in changes {
         if change.path.ancestors().any(|above| paths.contains(&above)) {
-            return no(change, Refusal::FileAndFolder);
+            return no(change, PublishRefusal::FileAndFolder);
         }
     }
     Ok(())
@@ -270,20 +260,19 @@ fn same(one: Option<&Entry>, other: Option<&Entry>) -> bool {
 }
 
 /// The paths that are not what the changes start from.
-fn moved(ground: &Ground<'_>, changes: &[Change]) -> Result<Vec<RelPath>, StoreError> {
+fn moved(workspace: &WorkspaceTree<'_>, changes: &[Change]) -> Result<Vec<RelPath>, StoreError> {
     let mut moved = Vec::new();
     for change in changes {
-        let seen = match ground.way(&change.path)? {
-            Way::Open(folder) => ground.see(&folder, change.path.name())?,
-            Way::Missing => Seen::Missing,
-            // What was a file in a folder of the base is not where it was.
-            Way::Link if change.before.is_none() => {
-                let why = Refusal::ThroughLink;
+        let seen = match workspace.parent_of(&change.path)? {
+            FolderLookup::Open(folder) => workspace.inspect(&folder, change.path.name())?,
+            FolderLookup::Missing => EntryState::Missing,
+            FolderLookup::Link if change.before.is_none() => {
+                let why = PublishRefusal::ThroughLink;
                 return Err(StoreError::Unpublishable { path: change.path.clone(), why });
             }
-            Way::Link | Way::Blocked => Seen::Other,
+            FolderLookup::Link | FolderLookup::Blocked => EntryState::Other,
         };
-        if !seen.is(change.before.as_ref()) {
+        if !seen.matches(change.before.as_ref()) {
             moved.push(change.path.clone());
         }
     }
@@ -291,11 +280,11 @@ fn moved(ground: &Ground<'_>, changes: &[Change]) -> Result<Vec<RelPath>, StoreE
 }
 
 /// The folders that the changes need and that are not there, outer ones first.
-fn missing_folders(ground: &Ground<'_>, changes: &[Change]) -> Result<Vec<RelPath>, StoreError> {
+fn missing_folders(workspace: &WorkspaceTree<'_>, changes: &[Change]) -> Result<Vec<RelPath>, StoreError> {
     let mut missing = BTreeSet::new();
     for change in changes.iter().filter(|change| change.after.is_some()) {
         for folder in change.path.ancestors().filter(|folder| !folder.is_root()) {
-            if missing.contains(&folder) || !matches!(ground.folder(&folder)?, Way::Missing) {
+            if missing.contains(&folder) || !matches!(workspace.folder(&folder)?, FolderLookup::Missing) {
                 break;
             }
             missing.insert(folder);

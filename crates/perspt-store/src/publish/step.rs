@@ -1,5 +1,5 @@
-//! One change on its way into the tree. What it needs is read off two names alone, the file and the temp
-//! beside it; so the first attempt and the one after a kill are the same code.
+//! One change on its way into the workspace. What it needs next depends only on what the file and the temp beside it
+//! hold. So the first attempt and the one after a kill are the same code.
 
 use std::io::ErrorKind;
 
@@ -7,14 +7,14 @@ use perspt_core::path::RelPath;
 use perspt_core::tree::{Change, Entry, EntryKind};
 
 use super::Job;
-use super::ground::{Seen, Way};
+use super::workspace::{EntryState, FolderLookup};
 use crate::disk::{File, Kind, Open, Stat};
 use crate::error::StoreError;
-use crate::place::{Place, optional};
+use crate::folder::{Folder, optional};
 
-/// What a change needs.
+/// What a change needs next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Need {
+pub(super) enum NextStep {
     /// It is in the tree.
     Nothing,
     /// Its content waits in the temp.
@@ -25,83 +25,87 @@ pub(super) enum Need {
     Conflict,
 }
 
-/// What a name holds, as far as the change cares.
+/// Which of the change's contents a name holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Is {
+pub(super) enum Content {
     Before,
     After,
     Missing,
     Other,
 }
 
-impl Is {
+impl Content {
     /// Where before and after are the same, it is `After`.
-    pub fn new(seen: Seen, change: &Change) -> Is {
+    pub fn of(seen: EntryState, change: &Change) -> Content {
         match seen {
-            Seen::Missing => Is::Missing,
-            seen if change.after.is_some() && seen.is(change.after.as_ref()) => Is::After,
-            seen if change.before.is_some() && seen.is(change.before.as_ref()) => Is::Before,
-            Seen::Entry(..) | Seen::Other => Is::Other,
+            EntryState::Missing => Content::Missing,
+            seen if change.after.is_some() && seen.matches(change.after.as_ref()) => Content::After,
+            seen if change.before.is_some() && seen.matches(change.before.as_ref()) => Content::Before,
+            EntryState::Entry(..) | EntryState::Other => Content::Other,
         }
     }
 }
 
-/// Reads off what a change needs. A temp is complete from the moment it has its name, so one that is neither
-/// the old nor the new content is something a user wrote, and it came out of the tree.
-pub(super) fn need(change: &Change, target: Is, temp: Is) -> Need {
+/// What a change needs next. A temp gets its name when it is complete. So one that holds neither the old nor the new
+/// content holds what a user wrote to the file.
+pub(super) fn next_step(change: &Change, target: Content, temp: Content) -> NextStep {
     match (&change.before, &change.after) {
         (Some(_), Some(_)) => match (target, temp) {
-            (_, Is::Other) | (Is::Missing | Is::Other, _) => Need::Conflict,
-            (Is::After, Is::Before | Is::After | Is::Missing) => Need::Nothing,
-            (Is::Before, Is::After) => Need::Swap,
-            (Is::Before, Is::Before | Is::Missing) => Need::Stage,
+            (_, Content::Other) | (Content::Missing | Content::Other, _) => NextStep::Conflict,
+            (Content::After, Content::Before | Content::After | Content::Missing) => NextStep::Nothing,
+            (Content::Before, Content::After) => NextStep::Swap,
+            (Content::Before, Content::Before | Content::Missing) => NextStep::Stage,
         },
         (None, Some(_)) => match (target, temp) {
-            (_, Is::Other | Is::Before) | (Is::Before | Is::Other, _) => Need::Conflict,
-            (Is::After, Is::After | Is::Missing) => Need::Nothing,
-            (Is::Missing, Is::After) => Need::Swap,
-            (Is::Missing, Is::Missing) => Need::Stage,
+            (_, Content::Other | Content::Before) | (Content::Before | Content::Other, _) => {
+                NextStep::Conflict
+            }
+            (Content::After, Content::After | Content::Missing) => NextStep::Nothing,
+            (Content::Missing, Content::After) => NextStep::Swap,
+            (Content::Missing, Content::Missing) => NextStep::Stage,
         },
         (Some(_), None) => match (target, temp) {
-            (_, Is::Other | Is::After) | (Is::After | Is::Other, _) => Need::Conflict,
-            (Is::Missing, Is::Before | Is::Missing) => Need::Nothing,
-            (Is::Before, Is::Missing) => Need::Swap,
-            (Is::Before, Is::Before) => Need::Stage,
+            (_, Content::Other | Content::After) | (Content::After | Content::Other, _) => NextStep::Conflict,
+            (Content::Missing, Content::Before | Content::Missing) => NextStep::Nothing,
+            (Content::Before, Content::Missing) => NextStep::Swap,
+            (Content::Before, Content::Before) => NextStep::Stage,
         },
         (None, None) => unreachable!("BUG: a change of nothing passed the refusals"),
     }
 }
 
 impl Job<'_> {
-    /// Brings a change to where it only needs its swap, if it needs anything.
-    pub(super) fn prepare(&self, n: usize, change: &Change) -> Result<Need, StoreError> {
-        let folder = match self.ground.way(&change.path)? {
-            Way::Open(folder) => folder,
-            Way::Missing if change.after.is_none() => return Ok(Need::Nothing),
-            Way::Missing => match self.make_folders(&change.path)? {
+    /// Makes a change ready for its swap, unless it is done already.
+    pub(super) fn prepare(&self, n: usize, change: &Change) -> Result<NextStep, StoreError> {
+        let folder = match self.workspace.parent_of(&change.path)? {
+            FolderLookup::Open(folder) => folder,
+            FolderLookup::Missing if change.after.is_none() => return Ok(NextStep::Nothing),
+            FolderLookup::Missing => match self.make_folders(&change.path)? {
                 Some(folder) => folder,
-                None => return Ok(Need::Conflict),
+                None => return Ok(NextStep::Conflict),
             },
-            Way::Link | Way::Blocked => return Ok(Need::Conflict),
+            FolderLookup::Link | FolderLookup::Blocked => return Ok(NextStep::Conflict),
         };
         let temp = self.temp(n);
         folder.clear(&part_of(&temp))?;
-        let target = Is::new(self.ground.see(&folder, change.path.name())?, change);
-        let need = need(change, target, Is::new(self.ground.see(&folder, &temp)?, change));
-        if need != Need::Stage {
-            return Ok(need);
+        let target = Content::of(self.workspace.inspect(&folder, change.path.name())?, change);
+        let next = next_step(change, target, Content::of(self.workspace.inspect(&folder, &temp)?, change));
+        if next != NextStep::Stage {
+            return Ok(next);
         }
-        // Only ever a copy of what is at the path itself.
+        // It can only be a copy of the file at the path.
         folder.clear(&temp)?;
         if let Some(after) = &change.after {
             self.stage(&folder, &temp, change, after)?;
         }
-        Ok(Need::Swap)
+        Ok(NextStep::Swap)
     }
 
-    /// Lets a change take its place, and looks at what came out.
-    pub(super) fn swap(&self, n: usize, change: &Change) -> Result<Need, StoreError> {
-        let Way::Open(folder) = self.ground.way(&change.path)? else { return Ok(Need::Conflict) };
+    /// Swaps a change into place, and checks that the old content is the expected one.
+    pub(super) fn swap(&self, n: usize, change: &Change) -> Result<NextStep, StoreError> {
+        let FolderLookup::Open(folder) = self.workspace.parent_of(&change.path)? else {
+            return Ok(NextStep::Conflict);
+        };
         let (name, temp) = (change.path.name(), self.temp(n));
         let swapped = match (&change.before, &change.after) {
             (Some(_), Some(_)) => folder.exchange(&temp, name),
@@ -110,31 +114,31 @@ impl Job<'_> {
         };
         match swapped {
             Ok(()) => {}
-            Err(error) if error.is_missing() || error.is_taken() => return Ok(Need::Conflict),
+            Err(error) if error.is_missing() || error.is_taken() => return Ok(NextStep::Conflict),
             Err(error) => return Err(error),
         }
-        let out = self.ground.see(&folder, &temp)?;
-        Ok(if out.is(change.before.as_ref()) { Need::Nothing } else { Need::Conflict })
+        let out = self.workspace.inspect(&folder, &temp)?;
+        Ok(if out.matches(change.before.as_ref()) { NextStep::Nothing } else { NextStep::Conflict })
     }
 
-    /// Makes the folders on the way to a path. `None` if one that was there is gone, or something is in the way.
-    fn make_folders(&self, path: &RelPath) -> Result<Option<Place>, StoreError> {
+    /// Makes the missing folders above a path. `None` if another folder is gone, or something is in the way.
+    fn make_folders(&self, path: &RelPath) -> Result<Option<Folder>, StoreError> {
         for folder in self.journal.made.iter().filter(|folder| path.is_within(folder)) {
-            let Way::Open(above) = self.ground.way(folder)? else { return Ok(None) };
+            let FolderLookup::Open(above) = self.workspace.parent_of(folder)? else { return Ok(None) };
             match above.make_folder(folder.name(), 0o777) {
                 Ok(()) => give_to_owner_of(&above, folder.name())?,
                 Err(error) if error.is_taken() => {}
                 Err(error) => return Err(error),
             }
         }
-        Ok(match self.ground.way(path)? {
-            Way::Open(folder) => Some(folder),
-            Way::Missing | Way::Link | Way::Blocked => None,
+        Ok(match self.workspace.parent_of(path)? {
+            FolderLookup::Open(folder) => Some(folder),
+            FolderLookup::Missing | FolderLookup::Link | FolderLookup::Blocked => None,
         })
     }
 
     /// Puts the new content into the temp. It is durable and complete before it has that name.
-    fn stage(&self, folder: &Place, temp: &str, change: &Change, after: &Entry) -> Result<(), StoreError> {
+    fn stage(&self, folder: &Folder, temp: &str, change: &Change, after: &Entry) -> Result<(), StoreError> {
         let part = part_of(temp);
         let blobs = self.home.blobs(&self.journal.publication.session)?;
         let bytes = blobs.get(perspt_core::ids::BlobId(after.hash)).map_err(|error| {
@@ -158,7 +162,7 @@ impl Job<'_> {
 
     fn stage_file(
         &self,
-        folder: &Place,
+        folder: &Folder,
         part: &str,
         change: &Change,
         kind: EntryKind,
@@ -184,10 +188,10 @@ pub(super) fn part_of(temp: &str) -> String {
     format!("{temp}.part")
 }
 
-/// Owner first: changing it may clear permission bits. A file that we may not give away becomes ours, as with every program
-/// that writes a file anew; whoever its group lets in then is let in no further than everybody.
+/// The owner is set first, because that may clear permission bits. Where we may not give the file away it becomes ours, as
+/// with any program that replaces a file. If the group cannot be kept either, its members get the rights of others.
 fn keep_owner_and_mode(
-    folder: &Place,
+    folder: &Folder,
     part: &str,
     file: &dyn File,
     old: Stat,
@@ -214,7 +218,7 @@ fn keep_owner_and_mode(
     file.set_mode(mode).map_err(folder.fail("keep the permissions of", part))
 }
 
-/// Gives a file that stays ours the group of the old one, where we may. The permission bits that it can have then.
+/// Gives our file the old file's group, where we may. Returns the permission bits that then fit.
 fn keep_group(file: &dyn File, now: Stat, old: Stat) -> std::io::Result<u32> {
     let mode = old.mode & 0o777;
     match file.set_owner(now.uid, old.gid) {
@@ -227,7 +231,7 @@ fn keep_group(file: &dyn File, now: Stat, old: Stat) -> std::io::Result<u32> {
 }
 
 /// A new entry in somebody else's folder becomes theirs, where we may give it away.
-fn give_to_owner_of(folder: &Place, name: &str) -> Result<(), StoreError> {
+fn give_to_owner_of(folder: &Folder, name: &str) -> Result<(), StoreError> {
     let theirs = folder.dir.stat().map_err(folder.fail("look at", ""))?;
     if folder.look(name)?.uid == theirs.uid {
         return Ok(());

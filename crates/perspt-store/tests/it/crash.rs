@@ -9,7 +9,9 @@ use perspt_core::path::RelPath;
 use perspt_core::tree::{Change, EntryKind};
 use perspt_store::disk::Disk;
 use perspt_store::publish::{finish, pending, publish, settle};
-use perspt_store::{Home, Kept, LogWriter, Published, Record, StoreError, TailCut, WorkspaceLease, verify};
+use perspt_store::{
+    Home, KeptBytes, LogWriter, Published, Record, StoreError, TailCut, WorkspaceLease, check_log,
+};
 use perspt_testkit::disk::{Call, Fault, Image, SimDisk, Watched};
 use perspt_testkit::heavy;
 use serde_json::{Value, json};
@@ -31,11 +33,11 @@ pub struct Acks {
     published: bool,
     settled: bool,
     /// What a publication that was taken back had against the tree, and what it kept.
-    base_moved: Option<(Vec<RelPath>, Vec<Kept>)>,
+    base_moved: Option<(Vec<RelPath>, Vec<KeptBytes>)>,
     /// The user has changed a file, and their disk has it.
     pub edited: bool,
     /// What settling kept.
-    kept: Vec<Kept>,
+    kept: Vec<KeptBytes>,
     cut: Option<TailCut>,
     /// A torn end that the log had at the start.
     tail: Vec<u8>,
@@ -231,7 +233,7 @@ pub fn holds(sim: &SimDisk, acks: &Acks) -> Result<(), String> {
     let home = home_on(sim.clone());
     let mut events: Vec<Value> = Vec::new();
     let mut read = |record: Record| events.push(serde_json::from_str(record.event.get()).unwrap());
-    match verify(&home, &id(), &mut read) {
+    match check_log(&home, &id(), &mut read) {
         Err(StoreError::NoSession(_)) if !acks.created => return Ok(()),
         verified => verified.map_err(|error| error.to_string())?,
     };
@@ -258,7 +260,7 @@ pub fn holds(sim: &SimDisk, acks: &Acks) -> Result<(), String> {
     check(!acks.said || texts.get(BlobId::of(PASSING)).is_ok(), "a text that is still needed is gone")?;
 
     let messages = home.inbox(&id()).unwrap().take_all().map_err(|error| error.to_string())?;
-    check(messages.garbage.is_empty(), "garbage in the inbox")?;
+    check(messages.bad.is_empty(), "garbage in the inbox")?;
     let heard = events.iter().any(|event| event["kind"] == "heard");
     check(!acks.sent || heard || messages.messages.len() == 1, "a message that was sent is gone")?;
     check(!acks.taken || messages.messages.is_empty(), "a message that was dealt with is there again")?;

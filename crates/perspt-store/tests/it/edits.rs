@@ -3,10 +3,11 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use perspt_core::event::KeptPlace;
 use perspt_core::tree::Change;
 use perspt_store::disk::{Disk, File, Open};
 use perspt_store::publish::{finish, pending, publish, settle};
-use perspt_store::{Home, Kept, KeptAs, LogWriter, Published, RealDisk, WorkspaceLease};
+use perspt_store::{Home, KeptBytes, LogWriter, Published, RealDisk, WorkspaceLease};
 use perspt_testkit::disk::{Image, SimDisk, Watched};
 
 use crate::support::{
@@ -77,7 +78,11 @@ fn do_edit(sim: &SimDisk, name: &str, edit: Edit) {
 
 /// Publishes and settles with one edit before the nth call. Says whether the edit came in time, and what was
 /// kept.
-fn publish_with(sim: &SimDisk, nth: u64, edit: impl Fn() + Send + 'static) -> (bool, Published, Vec<Kept>) {
+fn publish_with(
+    sim: &SimDisk,
+    nth: u64,
+    edit: impl Fn() + Send + 'static,
+) -> (bool, Published, Vec<KeptBytes>) {
     let watched = Watched::new(Arc::new(sim.clone()), &[]);
     let home = home_on(watched.clone());
     let (_writer, lease) = prepared(&home);
@@ -179,7 +184,7 @@ fn a_program_that_holds_a_file_open_and_writes_to_it_at_any_moment_keeps_its_byt
                 Some(Image::Link(_) | Image::EmptyFolder) | None => false,
             };
             let in_blob = kept.iter().any(|kept| {
-                let KeptAs::Blob(blob) = &kept.place else { return false };
+                let KeptPlace::Blob(blob) = &kept.place else { return false };
                 let bytes = home_on(sim.clone()).blobs(&id()).unwrap().get(*blob).unwrap();
                 kept.path.as_str() == name && bytes.ends_with(MINE)
             });
@@ -219,7 +224,7 @@ fn a_user_who_edits_twice_while_perspt_takes_back_keeps_the_newer_and_a_copy_of_
         assert_whole(&sim, &published, "m", &format!("{second}"));
         assert_eq!(sim.read(&format!("{WORKSPACE}/m")).as_deref(), Some(&b"newer"[..]), "{second}");
         for kept in kept {
-            let KeptAs::Blob(blob) = &kept.place else { panic!("{kept:?}") };
+            let KeptPlace::Blob(blob) = &kept.place else { panic!("{kept:?}") };
             assert_eq!(home.blobs(&id()).unwrap().get(*blob).unwrap(), MINE);
             kept_some += 1;
         }
@@ -302,7 +307,7 @@ fn two_edits_at_two_paths_are_in_the_tree_or_in_a_copy_even_if_perspt_is_killed_
             for (name, bytes) in [("m", MINE), ("a", ALSO_MINE)] {
                 let there = sim.read(&format!("{WORKSPACE}/{name}")).is_some_and(|found| found == bytes);
                 let copied = kept.iter().any(|kept| {
-                    let KeptAs::Blob(blob) = &kept.place else { return false };
+                    let KeptPlace::Blob(blob) = &kept.place else { return false };
                     kept.path.as_str() == name && home.blobs(&id()).unwrap().get(*blob).unwrap() == bytes
                 });
                 assert!(there || copied, "{name}, {context}: {:?}, {kept:?}", sim.images(WORKSPACE));

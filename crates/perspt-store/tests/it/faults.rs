@@ -64,7 +64,7 @@ fn a_read_only_home_can_be_read_and_every_write_says_so() {
     let blob = home_on(disk.clone()).blobs(&id()).unwrap().put(b"text").unwrap();
     let home = home_on(Watched::new(Arc::new(disk.clone()), &[Fault::ReadOnly]));
     assert_eq!(home.sessions().unwrap().len(), 1);
-    assert_eq!(perspt_store::verify(&home, &id(), &mut |_| {}).unwrap().records, 2);
+    assert_eq!(perspt_store::check_log(&home, &id(), &mut |_| {}).unwrap().records, 2);
     assert_eq!(home.blobs(&id()).unwrap().get(blob).unwrap(), b"text");
     assert!(home.inbox(&id()).unwrap().take_all().unwrap().messages.is_empty());
     let read_only = |result: Result<(), StoreError>| match result {

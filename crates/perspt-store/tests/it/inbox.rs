@@ -55,7 +55,7 @@ fn garbage_is_moved_aside_and_reported_and_the_messages_still_come() {
     std::os::unix::fs::symlink(real.folder.path().join("elsewhere"), folder.join("00000008.json")).unwrap();
     let taken = inbox.take_all().unwrap();
     assert_eq!(taken.messages.len(), 1);
-    let garbage: Vec<_> = taken.garbage.iter().map(|garbage| garbage.file.as_str()).collect();
+    let garbage: Vec<_> = taken.bad.iter().map(|garbage| garbage.file.as_str()).collect();
     assert_eq!(
         garbage,
         [
@@ -69,11 +69,11 @@ fn garbage_is_moved_aside_and_reported_and_the_messages_still_come() {
             "README"
         ]
     );
-    assert_eq!(fs::read(folder.join(&taken.garbage[0].moved_to)).unwrap(), b"{half");
-    assert!(inbox.take_all().unwrap().garbage.is_empty());
+    assert_eq!(fs::read(folder.join(&taken.bad[0].moved_to)).unwrap(), b"{half");
+    assert!(inbox.take_all().unwrap().bad.is_empty());
     fs::write(folder.join("00000000.json"), b"{again").unwrap();
-    assert_eq!(inbox.take_all().unwrap().garbage.len(), 1);
-    assert_eq!(fs::read(folder.join(&taken.garbage[0].moved_to)).unwrap(), b"{half");
+    assert_eq!(inbox.take_all().unwrap().bad.len(), 1);
+    assert_eq!(fs::read(folder.join(&taken.bad[0].moved_to)).unwrap(), b"{half");
     inbox.send(&abort("more")).unwrap();
     inbox.done("../lock").unwrap();
     assert!(real.home.session_dir(&id()).join("lock").exists());

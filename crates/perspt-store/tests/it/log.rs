@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use perspt_core::hash::Sha;
 use perspt_core::ids::Millis;
-use perspt_store::{Chain, EVENT_MAX, LogReader, LogWriter, Opened, Record, StoreError, Verified, verify};
+use perspt_store::{Chain, EVENT_MAX, LogCheck, LogReader, LogWriter, Opened, Record, StoreError, check_log};
 use perspt_testkit::disk::{Fault, Op, Watched};
 use proptest::prelude::*;
 use rustix::io::Errno;
@@ -19,8 +19,8 @@ fn reopen(real: &Real) -> Result<(Opened, Vec<Record>), StoreError> {
     Ok((opened, records))
 }
 
-fn check(real: &Real) -> Result<Verified, StoreError> {
-    verify(&real.home, &id(), &mut |_| {})
+fn check(real: &Real) -> Result<LogCheck, StoreError> {
+    check_log(&real.home, &id(), &mut |_| {})
 }
 
 fn assert_damage(real: &Real, line: u64, why: &str) {
@@ -401,7 +401,7 @@ proptest! {
             writer.append(Millis(*at), *v, &json!({"kind": text})).unwrap();
         }
         let mut read = Vec::new();
-        let verified = verify(&home, &id(), &mut |record| read.push((record.v, record.kind().unwrap()))).unwrap();
+        let verified = check_log(&home, &id(), &mut |record| read.push((record.v, record.kind().unwrap()))).unwrap();
         let wanted: Vec<_> = events.into_iter().map(|(_, v, text)| (v, text)).collect();
         prop_assert_eq!(read, wanted);
         prop_assert_eq!(verified.head, writer.chain().head);
@@ -415,7 +415,7 @@ proptest! {
         let path = format!("{HOME}/sessions/s-1/log.jsonl");
         let whole = [disk.read(&path).unwrap(), foreign].concat();
         disk.overwrite(&path, &whole);
-        match verify(&home, &id(), &mut |_| {}) {
+        match check_log(&home, &id(), &mut |_| {}) {
             Ok(found) => prop_assert!(found.records == 2 && found.torn.is_some()),
             Err(error) => {
                 let damage = matches!(error, StoreError::Integrity { line: 3, .. });

@@ -5,7 +5,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use perspt_core::ids::Millis;
-use perspt_store::{Chain, LogReader, verify};
+use perspt_store::{Chain, LogReader, check_log};
 use serde_json::json;
 
 use crate::support::{Real, id};
@@ -80,7 +80,7 @@ fn reading_100_000_events_takes_no_more_memory_than_reading_1_000() {
             let mut reader = LogReader::open(&real.home, &id()).unwrap();
             std::iter::from_fn(|| reader.poll().unwrap()).count() as u64
         };
-        let check = || verify(&real.home, &id(), &mut |_| {}).unwrap().records;
+        let check = || check_log(&real.home, &id(), &mut |_| {}).unwrap().records;
         most.push((most_while(follow, records), most_while(check, records)));
     }
     println!("{most:?}");

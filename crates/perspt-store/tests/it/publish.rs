@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use perspt_core::tree::{Change, EntryKind};
 use perspt_store::publish::{finish, pending, publish, settle};
-use perspt_store::{LogWriter, Published, Refusal, StoreError, WorkspaceLease};
+use perspt_store::{LogWriter, PublishRefusal, Published, StoreError, WorkspaceLease};
 use perspt_testkit::disk::{Fault, Op, Watched};
 use rustix::io::Errno;
 
@@ -148,7 +148,7 @@ fn a_path_through_a_linked_folder_is_refused() {
     symlink(&outside, tree.real.workspace().join("d")).unwrap();
     let refused = tree.publish(&["new"], vec![change("d/new", None, file("new"))]);
     assert!(
-        matches!(&refused, Err(StoreError::Unpublishable { why: Refusal::ThroughLink, .. })),
+        matches!(&refused, Err(StoreError::Unpublishable { why: PublishRefusal::ThroughLink, .. })),
         "{refused:?}"
     );
     // A file that the base had below it is not where it was.
@@ -192,13 +192,13 @@ fn what_is_never_published_is_refused_before_anything_is_touched() {
     let tree = Tree::new(&[("a", "1"), (".git/config", "1")]);
     let new = || file("new");
     for (changes, why) in [
-        (vec![change(".git/config", file("1"), new())], Refusal::Name),
-        (vec![change("sub/.git/hooks/x", None, new())], Refusal::Name),
-        (vec![change(".perspt-1-1", None, new())], Refusal::Name),
-        (vec![change("a", file("1"), file("1"))], Refusal::NoChange),
-        (vec![change("b", None, None)], Refusal::NoChange),
-        (vec![change("a", file("1"), new()), change("a", file("1"), None)], Refusal::Twice),
-        (vec![change("a", file("1"), None), change("a/b", None, new())], Refusal::FileAndFolder),
+        (vec![change(".git/config", file("1"), new())], PublishRefusal::Name),
+        (vec![change("sub/.git/hooks/x", None, new())], PublishRefusal::Name),
+        (vec![change(".perspt-1-1", None, new())], PublishRefusal::Name),
+        (vec![change("a", file("1"), file("1"))], PublishRefusal::NoChange),
+        (vec![change("b", None, None)], PublishRefusal::NoChange),
+        (vec![change("a", file("1"), new()), change("a", file("1"), None)], PublishRefusal::Twice),
+        (vec![change("a", file("1"), None), change("a/b", None, new())], PublishRefusal::FileAndFolder),
     ] {
         match tree.publish(&["new"], changes) {
             Err(StoreError::Unpublishable { why: found, .. }) => assert_eq!(found, why),

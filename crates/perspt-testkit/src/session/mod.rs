@@ -163,7 +163,7 @@ impl Rig {
         let mut journal = points::WatchedJournal { inner: &mut writer, watch: self.watch.clone() };
         let inner = Arc::new(Actor::new(parts));
         run(Session {
-            journal: &mut journal,
+            log: &mut journal,
             state,
             history,
             act: Arc::new(points::WatchedAct {

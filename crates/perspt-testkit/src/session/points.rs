@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use perspt_agent::AgentError;
-use perspt_agent::ports::{Act, Acted, BoxFuture, Journal};
+use perspt_agent::ports::{Act, Acted, BoxFuture, EventLog};
 use perspt_core::effect::Effect;
 use perspt_core::event::{Decision, Event, Trouble};
 use perspt_core::ids::{EffectId, Millis, NodeId};
@@ -63,11 +63,11 @@ impl<F: Fn(&Point<'_>) + Send + Sync> Watch for F {
 
 /// A journal that tells of its appends.
 pub(super) struct WatchedJournal<'a> {
-    pub(super) inner: &'a mut dyn Journal,
+    pub(super) inner: &'a mut dyn EventLog,
     pub(super) watch: Arc<dyn Watch>,
 }
 
-impl Journal for WatchedJournal<'_> {
+impl EventLog for WatchedJournal<'_> {
     fn append(&mut self, at: Millis, event: &Event) -> Result<Stamp, AgentError> {
         self.watch.at(&Point::BeforeAppend(event));
         let stamp = self.inner.append(at, event)?;

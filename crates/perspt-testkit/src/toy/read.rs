@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use perspt_core::path::RelPath;
 use perspt_core::reading::{Reading, StageId, StageKind, Status, TestEnd, TestName, TestResult, Tests};
-use perspt_core::residual::{Class, Component, Milli, Place, Residual};
+use perspt_core::residual::{Class, Component, Milli, Position, Residual};
 use perspt_core::stage::{Stage, StepEnd, StepOutput};
 use perspt_lang::plugin::{ReadContext, ToolState};
 
@@ -105,7 +105,8 @@ fn error(line: &str, tool: &str, root: &RelPath) -> Option<Residual> {
     };
     let mut residual =
         Residual::error(component, class, tool, message).in_file(root.join(file).ok()).with_evidence(line);
-    residual.place = number.parse().ok().filter(|line| *line > 0).map(|line: u32| Place { line, column: 0 });
+    residual.place =
+        number.parse().ok().filter(|line| *line > 0).map(|line: u32| Position { line, column: 0 });
     residual.symbol = Some(code.to_owned());
     Some(residual)
 }

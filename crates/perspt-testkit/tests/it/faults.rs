@@ -8,7 +8,7 @@ use perspt_agent::ports::Unseen;
 use perspt_core::event::SessionStarted;
 use perspt_core::ids::{Millis, SessionId, TreeId};
 use perspt_core::outcome::Outcome;
-use perspt_store::{RealDisk, publish, verify};
+use perspt_store::{RealDisk, check_log, publish};
 use perspt_testkit::disk::{Fault, Watched};
 use perspt_testkit::home::Picture;
 use perspt_testkit::server::Table;
@@ -70,7 +70,7 @@ fn comes_right(world: &World, reference: &Reference, case: &str) {
     let lost = state.account.used.steps - 2;
     assert!(world.server.asks() as u64 <= 2 + lost, "{case}: {:?}", world.tags());
     assert_eq!(publish::pending(&world.rig.home, &world.place.work()).unwrap().map(|_| ()), None, "{case}");
-    assert_eq!(verify(&world.rig.home, world.rig.id(), &mut |_| {}).unwrap().torn, None, "{case}");
+    assert_eq!(check_log(&world.rig.home, world.rig.id(), &mut |_| {}).unwrap().torn, None, "{case}");
 }
 
 /// From some step on everything fails: a disk that was pulled out.

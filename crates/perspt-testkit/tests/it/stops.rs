@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use perspt_agent::AgentError;
 use perspt_agent::ports::Interrupt;
-use perspt_core::budget::Limits;
+use perspt_core::budget::BudgetLimits;
 use perspt_core::effect::{Effect, Intent};
 use perspt_core::event::{Ended, Event, SessionResumed, Trouble};
 use perspt_core::inbox::Message;
@@ -43,7 +43,7 @@ fn a_budget_that_is_used_up_stops_before_the_call_and_a_larger_one_goes_on() {
     let state = world.begin();
     assert_eq!(state.end.as_ref().unwrap().outcome, Outcome::BudgetExhausted);
     assert_eq!((world.server.asks(), state.account.used.steps), (2, 2));
-    let limits = Limits { steps: 3, ..world.rig.started.settings.limits };
+    let limits = BudgetLimits { steps: 3, ..world.rig.started.settings.limits };
     let state = world.rig.resume(SessionResumed { limits: Some(limits), ..Default::default() }).unwrap();
     assert_eq!(state.end.unwrap().outcome, Outcome::Success);
     assert_eq!(world.tags()[2..], ["correction one 1"]);

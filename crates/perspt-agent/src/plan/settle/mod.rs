@@ -13,7 +13,7 @@ use perspt_core::plan::{Plan, PlanNode, TaskType};
 use perspt_core::stage::Root;
 use perspt_core::tree::Tree;
 use perspt_lang::plugin::Plugin;
-use perspt_policy::bounds::Bounds;
+use perspt_policy::path_rules::PathRules;
 
 /// The most nodes a plan may have.
 const MAX_NODES: usize = 40;
@@ -23,7 +23,7 @@ pub struct ProjectFacts<'a> {
     /// The tree it starts from.
     pub tree: &'a Tree,
     /// Which paths may be written.
-    pub bounds: &'a Bounds<'a>,
+    pub path_rules: &'a PathRules<'a>,
     /// Whether the project is empty.
     pub repo_mode: RepoMode,
     /// The roots, with their packages.
@@ -106,7 +106,7 @@ impl Settling<'_> {
             }
             node.modifies.retain(|file| !node.output_files.contains(file));
             for file in files_of(node) {
-                if let Err(refusal) = self.project.bounds.check(file.as_str()) {
+                if let Err(refusal) = self.project.path_rules.check(file.as_str()) {
                     let fault = format!("task `{id}`: {refusal}");
                     if !self.faults.contains(&fault) {
                         self.faults.push(fault);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use perspt_core::stage::StepEnd;
-use perspt_sandbox::{Bounds, Cancel, End, Ran, Runner, SandboxError};
+use perspt_sandbox::{Cancel, Ran, RunEnd, Runner, SandboxError, SandboxSpec};
 
 use super::support::*;
 
@@ -56,12 +56,12 @@ os._exit(3)
 fn exit_codes_and_signals_come_back_as_they_were() {
     for (name, runner) in all_runners() {
         let room = Room::new();
-        let end = |script: &str| run(&runner, &room.sh(script), &room.bounds()).end;
+        let end = |script: &str| run(&runner, &room.sh(script), &room.sandbox()).end;
         assert_eq!(end("exit 0"), exited(0), "{name}");
         assert_eq!(end("exit 7"), exited(7), "{name}");
         assert_eq!(end("exit 127"), exited(127), "{name}");
-        assert_eq!(end("kill -9 $$"), End::Step(StepEnd::Signalled(9)), "{name}");
-        assert_eq!(end("kill -TERM $$"), End::Step(StepEnd::Signalled(15)), "{name}");
+        assert_eq!(end("kill -9 $$"), RunEnd::Step(StepEnd::Signalled(9)), "{name}");
+        assert_eq!(end("kill -TERM $$"), RunEnd::Step(StepEnd::Signalled(15)), "{name}");
     }
 }
 
@@ -69,8 +69,8 @@ fn exit_codes_and_signals_come_back_as_they_were() {
 fn a_program_that_cannot_be_started_is_told_from_one_that_fails() {
     for (name, runner) in all_runners() {
         let room = Room::new();
-        let not_started = |argv: &[&str]| match run(&runner, &room.spec(argv), &room.bounds()).end {
-            End::Step(StepEnd::NotStarted(why)) => why,
+        let not_started = |argv: &[&str]| match run(&runner, &room.spec(argv), &room.sandbox()).end {
+            RunEnd::Step(StepEnd::NotStarted(why)) => why,
             other => panic!("{name}: {other:?}"),
         };
         assert_eq!(not_started(&["no-such-program-anywhere"]), "no such program `no-such-program-anywhere`");
@@ -90,9 +90,9 @@ fn a_missing_working_folder_is_told() {
     let room = Room::new();
     let mut spec = room.sh("true");
     spec.cwd = room.root.join("nowhere");
-    let ran = run(&runner(), &spec, &room.bounds());
+    let ran = run(&runner(), &spec, &room.sandbox());
     let why = format!("cannot enter the folder `{}`: No such file or directory", spec.cwd.display());
-    assert_eq!(ran.end, End::Step(StepEnd::NotStarted(why)));
+    assert_eq!(ran.end, RunEnd::Step(StepEnd::NotStarted(why)));
     assert!(is_full(&ran));
 }
 
@@ -101,24 +101,24 @@ fn a_program_is_searched_in_the_given_path_only() {
     let room = Room::new();
     let mut spec = room.spec(&["true"]);
     spec.env.insert("PATH".to_owned(), room.inside.display().to_string());
-    let missing = End::Step(StepEnd::NotStarted("no such program `true`".to_owned()));
-    assert_eq!(run(&runner(), &spec, &room.bounds()).end, missing);
+    let missing = RunEnd::Step(StepEnd::NotStarted("no such program `true`".to_owned()));
+    assert_eq!(run(&runner(), &spec, &room.sandbox()).end, missing);
     spec.env.remove("PATH");
-    assert_eq!(run(&runner(), &spec, &room.bounds()).end, missing);
+    assert_eq!(run(&runner(), &spec, &room.sandbox()).end, missing);
     let mine = room.inside.join("true");
     std::fs::write(&mine, "#!/bin/sh\nexit 42\n").unwrap();
     spec.env.insert("PATH".to_owned(), format!("/nowhere::{}:/bin", room.inside.display()));
     // Found by name, but not executable yet: the search goes on.
-    assert_eq!(run(&runner(), &spec, &room.bounds()).end, exited(0));
+    assert_eq!(run(&runner(), &spec, &room.sandbox()).end, exited(0));
     std::fs::set_permissions(&mine, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    assert_eq!(run(&runner(), &spec, &room.bounds()).end, exited(42));
+    assert_eq!(run(&runner(), &spec, &room.sandbox()).end, exited(42));
 }
 
 #[test]
 fn what_a_command_leaves_running_is_ended_before_the_run_returns() {
     for (name, runner) in all_runners() {
         let room = Room::new();
-        let ran = run(&runner, &stubborn(&room, WAIT_FOR_ALL_AND_LEAVE), &room.bounds());
+        let ran = run(&runner, &stubborn(&room, WAIT_FOR_ALL_AND_LEAVE), &room.sandbox());
         assert_eq!(room.processes(), 0, "{name}");
         assert_eq!((ran.end.clone(), out(&ran).as_str()), (exited(3), "left\n"), "{name}: {}", err(&ran));
     }
@@ -131,9 +131,9 @@ fn a_timeout_ends_everything_the_command_started() {
         let mut spec = stubborn(&room, STAY);
         // Long enough that on any machine the processes may be there, and no assertion depends on it.
         spec.timeout = Duration::from_millis(1500);
-        let ran = run(&runner, &spec, &room.bounds());
+        let ran = run(&runner, &spec, &room.sandbox());
         assert_eq!(room.processes(), 0, "{name}");
-        assert_eq!(ran.end, End::Step(StepEnd::TimedOut), "{name}");
+        assert_eq!(ran.end, RunEnd::Step(StepEnd::TimedOut), "{name}");
     }
 }
 
@@ -151,21 +151,21 @@ os._exit(0)
 ";
     for (name, runner) in all_runners() {
         let room = Room::new();
-        let ran = run(&runner, &room.python(script), &room.bounds());
+        let ran = run(&runner, &room.python(script), &room.sandbox());
         assert_eq!((out(&ran).as_str(), ran.end), ("left\n", exited(0)), "{name}");
         assert_eq!(room.processes(), 0, "{name}");
     }
 }
 
 /// Runs until `when` returns, then cancels.
-fn run_and_cancel(runner: &Runner, room: &Room, bounds: &Bounds, when: impl FnOnce() + Send) -> Ran {
+fn run_and_cancel(runner: &Runner, room: &Room, sandbox: &SandboxSpec, when: impl FnOnce() + Send) -> Ran {
     let cancel = Cancel::new();
     std::thread::scope(|scope| {
         scope.spawn(|| {
             when();
             cancel.cancel();
         });
-        block_on(runner.run(&stubborn(room, STAY), bounds, &cancel)).unwrap()
+        block_on(runner.run(&stubborn(room, STAY), sandbox, &cancel)).unwrap()
     })
 }
 
@@ -173,13 +173,13 @@ fn run_and_cancel(runner: &Runner, room: &Room, bounds: &Bounds, when: impl FnOn
 fn a_cancelled_run_ends_everything_the_command_started() {
     for (name, runner) in all_runners() {
         let room = Room::new();
-        let ran = run_and_cancel(&runner, &room, &room.bounds(), || {
+        let ran = run_and_cancel(&runner, &room, &room.sandbox(), || {
             wait_for_all(&room);
             // They are real, and there is the command itself besides.
             assert_eq!(room.processes(), LEFT + 1, "{name}");
         });
         assert_eq!(room.processes(), 0, "{name}");
-        assert_eq!(ran.end, End::Cancelled, "{name}");
+        assert_eq!(ran.end, RunEnd::Cancelled, "{name}");
     }
 }
 
@@ -188,8 +188,8 @@ fn a_run_that_is_cancelled_before_it_begins_leaves_nothing() {
     let room = Room::new();
     let cancel = Cancel::new();
     cancel.cancel();
-    let ran = block_on(runner().run(&stubborn(&room, STAY), &room.bounds(), &cancel)).unwrap();
-    assert_eq!(ran.end, End::Cancelled);
+    let ran = block_on(runner().run(&stubborn(&room, STAY), &room.sandbox(), &cancel)).unwrap();
+    assert_eq!(ran.end, RunEnd::Cancelled);
     assert_eq!(room.processes(), 0);
 }
 
@@ -198,7 +198,7 @@ fn a_run_whose_future_is_dropped_ends_everything_and_holds_the_lock_until_then()
     for (name, runner) in all_runners() {
         let room = Room::new();
         let lock = room.root.join("lock");
-        let (held, bounds) = with_lock(&room, &lock);
+        let (held, sandbox) = with_lock(&room, &lock);
         block_on(async {
             let spec = stubborn(&room, STAY);
             let never = Cancel::new();
@@ -208,21 +208,21 @@ fn a_run_whose_future_is_dropped_ends_everything_and_holds_the_lock_until_then()
                 }
             };
             tokio::select! {
-                ran = runner.run(&spec, &bounds, &never) => panic!("{name}: {ran:?}"),
+                ran = runner.run(&spec, &sandbox, &never) => panic!("{name}: {ran:?}"),
                 () = ready => {}
             }
         });
-        drop((held, bounds));
+        drop((held, sandbox));
         std::fs::File::open(&lock).unwrap().lock().unwrap();
         assert_eq!(room.processes(), 0, "{name}");
     }
 }
 
-fn with_lock(room: &Room, lock: &std::path::Path) -> (std::sync::Arc<std::os::fd::OwnedFd>, Bounds) {
+fn with_lock(room: &Room, lock: &std::path::Path) -> (std::sync::Arc<std::os::fd::OwnedFd>, SandboxSpec) {
     let file = std::fs::File::create(lock).unwrap();
     file.lock().unwrap();
     let held = std::sync::Arc::new(std::os::fd::OwnedFd::from(file));
-    (held.clone(), Bounds { held: Some(held), ..room.bounds() })
+    (held.clone(), SandboxSpec { held: Some(held), ..room.sandbox() })
 }
 
 #[test]
@@ -230,9 +230,9 @@ fn when_the_run_has_returned_nothing_of_it_holds_the_lock() {
     for (name, runner) in all_runners() {
         let room = Room::new();
         let lock = room.root.join("lock");
-        let (held, bounds) = with_lock(&room, &lock);
-        run(&runner, &stubborn(&room, WAIT_FOR_ALL_AND_LEAVE), &bounds);
-        drop((held, bounds));
+        let (held, sandbox) = with_lock(&room, &lock);
+        run(&runner, &stubborn(&room, WAIT_FOR_ALL_AND_LEAVE), &sandbox);
+        drop((held, sandbox));
         // Waited for, not tried: a test beside this one may be between fork and exec and hold a copy.
         std::fs::File::open(&lock).unwrap().lock().unwrap();
         assert_eq!(room.processes(), 0, "{name}");
@@ -243,10 +243,10 @@ fn when_the_run_has_returned_nothing_of_it_holds_the_lock() {
 fn a_helper_that_is_not_there_is_an_error() {
     let room = Room::new();
     let runner = Runner::new(room.root.join("no-helper"), Vec::new());
-    let error = try_run(&runner, &room.sh("true"), &room.bounds()).unwrap_err();
+    let error = try_run(&runner, &room.sh("true"), &room.sandbox()).unwrap_err();
     assert!(matches!(error, SandboxError::Helper { .. }), "{error}");
     let runner = Runner::new("/bin/true".into(), Vec::new());
-    let error = try_run(&runner, &room.sh("true"), &room.bounds()).unwrap_err();
+    let error = try_run(&runner, &room.sh("true"), &room.sandbox()).unwrap_err();
     assert!(matches!(error, SandboxError::HelperLost(_) | SandboxError::Link { .. }), "{error}");
 }
 
@@ -258,8 +258,8 @@ fn many_runs_at_once_do_not_disturb_each_other() {
         let runs = rooms.iter().enumerate().map(|(index, room)| {
             let runner = runner.clone();
             let spec = room.sh(&format!("echo {index}; sleep 1000 & exit {index}"));
-            let bounds = room.bounds();
-            tokio::spawn(async move { runner.run(&spec, &bounds, &Cancel::new()).await.unwrap() })
+            let sandbox = room.sandbox();
+            tokio::spawn(async move { runner.run(&spec, &sandbox, &Cancel::new()).await.unwrap() })
         });
         for (index, ran) in runs.collect::<Vec<_>>().into_iter().enumerate() {
             let ran = ran.await.unwrap();

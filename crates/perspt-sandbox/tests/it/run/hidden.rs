@@ -3,7 +3,7 @@
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use perspt_sandbox::{Bounds, secret_places};
+use perspt_sandbox::{SandboxSpec, secret_places};
 
 use super::support::*;
 
@@ -29,8 +29,8 @@ fn home(room: &Room) -> PathBuf {
     home
 }
 
-fn hiding(room: &Room, home: &Path) -> Bounds {
-    Bounds { hidden: secret_places(Some(home), &|_| None), ..room.bounds() }
+fn hiding(room: &Room, home: &Path) -> SandboxSpec {
+    SandboxSpec { hidden: secret_places(Some(home), &|_| None), ..room.sandbox() }
 }
 
 const READ: &str = r#"cd "$H"; cat .ssh/* .aws/* .config/gh/* .cargo/credentials.toml .bash_history .netrc dotfiles/netrc \
@@ -75,13 +75,13 @@ fn a_project_in_a_secret_place_can_be_worked_on_and_naming_a_secret_does_not_sho
     let home = home(&room);
     let project = home.join(".aws/project");
     std::fs::create_dir(&project).unwrap();
-    let mut bounds = hiding(&room, &home);
-    bounds.writable.push(project.clone());
+    let mut sandbox = hiding(&room, &home);
+    sandbox.writable.push(project.clone());
     let mut spec = room.sh("echo made > made; cat made");
     spec.cwd = project;
-    assert_eq!(succeed("project", &runner(), &spec, &bounds), "made\n");
+    assert_eq!(succeed("project", &runner(), &spec, &sandbox), "made\n");
     let key = home.join(".ssh/id_ed25519").display().to_string();
-    assert_ne!(run(&runner(), &room.spec(&["/bin/cat", &key]), &bounds).end, exited(0));
+    assert_ne!(run(&runner(), &room.spec(&["/bin/cat", &key]), &sandbox).end, exited(0));
 }
 
 #[test]

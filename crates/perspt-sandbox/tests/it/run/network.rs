@@ -34,7 +34,7 @@ attempt('vsock', lambda: socket.socket(socket.AF_VSOCK, socket.SOCK_STREAM))
     );
     for (name, runner) in confined_runners().into_iter().filter(|(name, _)| *name != "namespaces only") {
         let room = Room::new();
-        let ran = run(&runner, &room.python(&script), &room.bounds());
+        let ran = run(&runner, &room.python(&script), &room.sandbox());
         // To a loopback of its own it may send, to nobody.
         let own = ran.confinement.namespaces.contains(&Namespace::Net);
         assert_eq!(out(&ran), if own { "udp\n" } else { "" }, "{name}: {}", err(&ran));
@@ -55,7 +55,7 @@ six = socket.create_server(('::1', 0), family=socket.AF_INET6)
 fn a_server_on_the_loopback_works_where_there_is_a_network_namespace() {
     for (name, runner) in confined_runners() {
         let room = Room::new();
-        let ran = run(&runner, &room.python(SERVER), &room.bounds());
+        let ran = run(&runner, &room.python(SERVER), &room.sandbox());
         if ran.confinement.namespaces.contains(&Namespace::Net) {
             assert_eq!((out(&ran).as_str(), ran.end), ("hello\n", exited(0)), "{name}");
         } else {
@@ -77,9 +77,9 @@ fn with_the_network_on_the_machine_is_reached_in_every_mode() {
         format!("import socket; print(socket.create_connection(('127.0.0.1', {port})).recv(5).decode())");
     for (name, runner) in all_runners() {
         let room = Room::new();
-        let bounds = network_on(room.bounds());
-        assert_eq!(succeed(name, &runner, &room.python(&script), &bounds), "hello\n", "{name}");
-        let ran = run(&runner, &room.sh("true"), &bounds);
+        let sandbox = network_on(room.sandbox());
+        assert_eq!(succeed(name, &runner, &room.python(&script), &sandbox), "hello\n", "{name}");
+        let ran = run(&runner, &room.sh("true"), &sandbox);
         assert!(!ran.confinement.namespaces.contains(&Namespace::Net), "{name}");
         assert_eq!(is_full(&ran), name == "everything", "{name}");
     }
@@ -108,7 +108,7 @@ print(reach('mine'), reach(os.environ['OUT'] + '/agent'), reach('\0{abstract_nam
     for (name, runner) in confined_runners() {
         let room = Room::new();
         let _agent = UnixListener::bind(room.outside.join("agent")).unwrap();
-        let ran = run(&runner, &room.python(&script), &room.bounds());
+        let ran = run(&runner, &room.python(&script), &room.sandbox());
         assert_eq!(ran.end, exited(0), "{name}: {}", err(&ran));
         let open = ran.confinement.missing.iter().any(|hole| hole == "unix sockets reached by path");
         assert_eq!(open, name == "no namespaces", "{name}");
@@ -130,6 +130,6 @@ fn without_namespaces_and_filter_landlock_alone_still_denies_tcp() {
         "import socket; socket.create_connection(('127.0.0.1', {}))",
         tcp.local_addr().unwrap().port()
     );
-    assert_ne!(run(&runner, &room.python(&script), &room.bounds()).end, exited(0));
+    assert_ne!(run(&runner, &room.python(&script), &room.sandbox()).end, exited(0));
     assert!(tcp.accept().is_err());
 }

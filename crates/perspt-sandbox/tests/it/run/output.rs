@@ -14,7 +14,7 @@ use super::support::*;
 fn the_streams_are_kept_apart_byte_for_byte() {
     for (name, runner) in all_runners() {
         let room = Room::new();
-        let ran = run(&runner, &room.sh(r"printf 'a\000\377b'; printf 'c\n' >&2"), &room.bounds());
+        let ran = run(&runner, &room.sh(r"printf 'a\000\377b'; printf 'c\n' >&2"), &room.sandbox());
         assert_eq!(ran.stdout.bytes, b"a\0\xffb", "{name}");
         assert_eq!(ran.stderr.bytes, b"c\n", "{name}");
         assert!(!ran.stdout.cut && !ran.stderr.cut, "{name}");
@@ -27,7 +27,7 @@ fn merged_streams_keep_the_order_of_writing() {
         let room = Room::new();
         let mut spec = room.sh("for i in 1 2 3 4 5; do echo out $i; echo err $i >&2; done");
         spec.streams = Streams::Merged;
-        let ran = run(&runner, &spec, &room.bounds());
+        let ran = run(&runner, &spec, &room.sandbox());
         let expected: String = (1..=5).map(|i| format!("out {i}\nerr {i}\n")).collect();
         assert_eq!(out(&ran), expected, "{name}");
         assert_eq!(err(&ran), "", "{name}");
@@ -42,7 +42,7 @@ fn output_is_cut_at_the_cap_and_only_beyond_it() {
         [(4, "0123", true), (9, "012345678", true), (10, "0123456789", false), (0, "", true)]
     {
         spec.output_cap = cap;
-        let ran = run(&runner(), &spec, &room.bounds());
+        let ran = run(&runner(), &spec, &room.sandbox());
         assert_eq!((out(&ran).as_str(), ran.stdout.cut), (kept, cut));
         assert_eq!(ran.stderr.cut, cap < 3);
         assert_eq!(ran.end, exited(0));
@@ -55,7 +55,7 @@ fn fifty_megabytes_pass_without_blocking_and_only_the_cap_is_kept() {
         let room = Room::new();
         let mut spec = room.sh("head -c 50000000 /dev/zero; head -c 50000000 /dev/zero >&2; echo end >&2");
         spec.output_cap = 1000;
-        let ran = run(&runner, &spec, &room.bounds());
+        let ran = run(&runner, &spec, &room.sandbox());
         assert_eq!(ran.end, exited(0), "{name}");
         assert_eq!((ran.stdout.bytes.len(), ran.stdout.cut), (1000, true), "{name}");
         assert!(ran.stdout.bytes.capacity() <= 64 * 1024, "{name}");
@@ -68,7 +68,7 @@ fn large_output_within_the_cap_is_complete() {
     let room = Room::new();
     let mut spec = room.python("import sys; sys.stdout.write('0123456789' * 2_000_000)");
     spec.output_cap = 20_000_000;
-    let ran = run(&runner(), &spec, &room.bounds());
+    let ran = run(&runner(), &spec, &room.sandbox());
     assert_eq!(ran.stdout.bytes.len(), 20_000_000);
     assert!(ran.stdout.bytes.chunks(10).all(|chunk| chunk == b"0123456789"));
     assert!(!ran.stdout.cut);
@@ -80,7 +80,7 @@ fn a_command_that_closes_its_output_is_still_waited_for() {
     let script = "exec >&- 2>&-; while [ ! -e go ]; do sleep 0.01; done; exit 5";
     let go = room.inside.join("go");
     let ran = std::thread::scope(|scope| {
-        let running = scope.spawn(|| run(&runner(), &room.sh(script), &room.bounds()));
+        let running = scope.spawn(|| run(&runner(), &room.sh(script), &room.sandbox()));
         while room.processes() == 0 {
             std::thread::yield_now();
         }
@@ -94,7 +94,7 @@ fn a_command_that_closes_its_output_is_still_waited_for() {
 fn a_background_process_that_keeps_the_output_open_does_not_hold_up_the_run() {
     for (name, runner) in all_runners() {
         let room = Room::new();
-        let ran = run(&runner, &room.sh("(trap '' TERM HUP; sleep 100000) & echo done"), &room.bounds());
+        let ran = run(&runner, &room.sh("(trap '' TERM HUP; sleep 100000) & echo done"), &room.sandbox());
         assert_eq!((out(&ran).as_str(), ran.end), ("done\n", exited(0)), "{name}");
         assert_eq!(room.processes(), 0, "{name}");
     }
@@ -128,7 +128,7 @@ there.recv(1)
             let _ = wait.recv();
             kept.len()
         });
-        let ran = run(&runner, &room.python(script), &room.bounds());
+        let ran = run(&runner, &room.python(script), &room.sandbox());
         assert_eq!((out(&ran).as_str(), ran.end.clone()), ("before\n", exited(0)), "{}", err(&ran));
         drop(done);
         assert_eq!(keeping.join().unwrap(), 1);
@@ -138,6 +138,6 @@ there.recv(1)
 #[test]
 fn nothing_of_the_helper_itself_gets_into_the_output() {
     let room = Room::new();
-    let ran = run(&runner(), &room.spec(&["no-such-program"]), &room.bounds());
+    let ran = run(&runner(), &room.spec(&["no-such-program"]), &room.sandbox());
     assert_eq!((out(&ran), err(&ran)), (String::new(), String::new()));
 }

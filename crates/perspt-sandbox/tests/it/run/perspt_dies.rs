@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use perspt_sandbox::{Allowed, Bounds, Runner, SandboxError};
+use perspt_sandbox::{Allowed, Runner, SandboxError, SandboxSpec};
 
 use super::support::*;
 
@@ -46,15 +46,15 @@ fn acting_as_the_perspt_that_is_killed() {
     let lock = File::create(root.join("lock")).unwrap();
     lock.lock().unwrap();
     let inside = root.join("inside");
-    let bounds = Bounds {
+    let sandbox = SandboxSpec {
         writable: vec![inside.clone()],
         held: Some(Arc::new(OwnedFd::from(lock))),
-        ..Bounds::closed()
+        ..SandboxSpec::closed()
     };
     let mut spec = Room::new().python(FAMILY);
     spec.cwd = inside;
     spec.env.insert(MARK.to_owned(), root.file_name().unwrap().to_str().unwrap().to_owned());
-    run(&runner_of(&mode), &spec, &bounds);
+    run(&runner_of(&mode), &spec, &sandbox);
 }
 
 #[test]
@@ -112,10 +112,10 @@ fn acting_as_the_perspt_whose_helper_is_killed() {
     let mut spec = Room::new().python(FAMILY);
     spec.cwd = inside.clone();
     spec.env.insert(MARK.to_owned(), mark.clone());
-    let bounds = Bounds { writable: vec![inside.clone()], ..Bounds::closed() };
+    let sandbox = SandboxSpec { writable: vec![inside.clone()], ..SandboxSpec::closed() };
     let runner = runner_of(mode);
     let ran = std::thread::scope(|scope| {
-        let running = scope.spawn(|| try_run(&runner, &spec, &bounds));
+        let running = scope.spawn(|| try_run(&runner, &spec, &sandbox));
         while std::fs::read_dir(&inside).unwrap().count() < 30 {
             std::thread::sleep(Duration::from_millis(5));
         }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use perspt_core::stage::{StepEnd, Streams};
 use perspt_sandbox::{
-    Allowed, Bounds, Cancel, CommandSpec, End, Level, Namespace, Network, Ran, Runner, SandboxError,
+    Allowed, Cancel, CommandSpec, Level, Namespace, Network, Ran, RunEnd, Runner, SandboxError, SandboxSpec,
 };
 
 /// The variable that every process of a run carries, by which they are counted.
@@ -33,8 +33,8 @@ impl Room {
         Room { _dir: dir, root, inside, outside }
     }
 
-    pub fn bounds(&self) -> Bounds {
-        Bounds { writable: vec![self.inside.clone()], ..Bounds::closed() }
+    pub fn sandbox(&self) -> SandboxSpec {
+        SandboxSpec { writable: vec![self.inside.clone()], ..SandboxSpec::closed() }
     }
 
     /// A command in `inside` that carries this room's mark.
@@ -125,12 +125,12 @@ pub fn without(namespaces: &[Namespace]) -> Allowed {
     allowed
 }
 
-pub fn run(runner: &Runner, spec: &CommandSpec, bounds: &Bounds) -> Ran {
-    try_run(runner, spec, bounds).unwrap()
+pub fn run(runner: &Runner, spec: &CommandSpec, sandbox: &SandboxSpec) -> Ran {
+    try_run(runner, spec, sandbox).unwrap()
 }
 
-pub fn try_run(runner: &Runner, spec: &CommandSpec, bounds: &Bounds) -> Result<Ran, SandboxError> {
-    block_on(runner.run(spec, bounds, &Cancel::new()))
+pub fn try_run(runner: &Runner, spec: &CommandSpec, sandbox: &SandboxSpec) -> Result<Ran, SandboxError> {
+    block_on(runner.run(spec, sandbox, &Cancel::new()))
 }
 
 pub fn block_on<F: Future>(future: F) -> F::Output {
@@ -138,9 +138,9 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
 }
 
 /// Runs a script that must succeed, and returns its output.
-pub fn succeed(name: &str, runner: &Runner, spec: &CommandSpec, bounds: &Bounds) -> String {
-    let ran = run(runner, spec, bounds);
-    assert_eq!(ran.end, End::Step(StepEnd::Exited(0)), "{name}: {} {}", out(&ran), err(&ran));
+pub fn succeed(name: &str, runner: &Runner, spec: &CommandSpec, sandbox: &SandboxSpec) -> String {
+    let ran = run(runner, spec, sandbox);
+    assert_eq!(ran.end, RunEnd::Step(StepEnd::Exited(0)), "{name}: {} {}", out(&ran), err(&ran));
     out(&ran)
 }
 
@@ -152,12 +152,12 @@ pub fn err(ran: &Ran) -> String {
     String::from_utf8_lossy(&ran.stderr.bytes).into_owned()
 }
 
-pub fn exited(code: i32) -> End {
-    End::Step(StepEnd::Exited(code))
+pub fn exited(code: i32) -> RunEnd {
+    RunEnd::Step(StepEnd::Exited(code))
 }
 
-pub fn network_on(bounds: Bounds) -> Bounds {
-    Bounds { network: Network::On, ..bounds }
+pub fn network_on(sandbox: SandboxSpec) -> SandboxSpec {
+    SandboxSpec { network: Network::On, ..sandbox }
 }
 
 /// The interpreter itself: a name on the PATH may be a shim that wants the user's own home.

@@ -35,7 +35,7 @@ fn cargo_builds_and_tests_a_project_with_threads_and_a_server() {
     std::fs::write(room.inside.join("build.rs"), "fn main() {}").unwrap();
     let mut spec = room.spec(&["cargo", "test", "--offline", "--lib"]);
     spec.env = cargo_env(&room);
-    let printed = succeed("cargo", &runner(), &spec, &room.bounds());
+    let printed = succeed("cargo", &runner(), &spec, &room.sandbox());
     assert!(printed.contains("3 passed"), "{printed}");
     assert_eq!(room.processes(), 0);
 }
@@ -61,7 +61,7 @@ if __name__ == '__main__':
         let room = Room::new();
         std::fs::write(room.inside.join("script.py"), script).unwrap();
         let spec = room.spec(&[python(), "script.py"]);
-        assert_eq!(succeed(name, &runner, &spec, &room.bounds()), "fine\n", "{name}");
+        assert_eq!(succeed(name, &runner, &spec, &room.sandbox()), "fine\n", "{name}");
     }
 }
 
@@ -71,7 +71,7 @@ fn python_s_own_test_runner_works() {
     let test =
         "import unittest\nclass T(unittest.TestCase):\n    def test_one(self): self.assertEqual(1, 1)\n";
     std::fs::write(room.inside.join("test_one.py"), test).unwrap();
-    let ran = run(&runner(), &room.spec(&[python(), "-m", "unittest"]), &room.bounds());
+    let ran = run(&runner(), &room.spec(&[python(), "-m", "unittest"]), &room.sandbox());
     assert_eq!(ran.end, exited(0), "{}", err(&ran));
     assert!(err(&ran).contains("Ran 1 test"));
 }
@@ -79,7 +79,7 @@ fn python_s_own_test_runner_works() {
 #[test]
 fn pytest_works_where_it_is_installed() {
     let room = Room::new();
-    if run(&runner(), &room.python("import pytest"), &room.bounds()).end != exited(0) {
+    if run(&runner(), &room.python("import pytest"), &room.sandbox()).end != exited(0) {
         return;
     }
     let test = "import socket\ndef test_one(tmp_path):\n    (tmp_path / 'x').write_text('x')\n    socket.create_server(('127.0.0.1', 0))\n";
@@ -88,7 +88,7 @@ fn pytest_works_where_it_is_installed() {
     let mut spec =
         room.spec(&[python(), "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junitxml=report.xml"]);
     spec.reports = vec![report.clone()];
-    let ran = run(&runner(), &spec, &room.bounds());
+    let ran = run(&runner(), &spec, &room.sandbox());
     assert_eq!(ran.end, exited(0), "{}", out(&ran));
     assert!(String::from_utf8_lossy(&ran.reports[&report]).contains("tests=\"1\""));
 }
@@ -105,7 +105,8 @@ fn node_runs_workers_and_a_server_where_it_is_installed() {
                 }));
         }));"#;
     let room = Room::new();
-    let ran = run(&runner(), &room.spec(&["node", "-e", script]), &room.bounds());
-    let not_there = matches!(&ran.end, perspt_sandbox::End::Step(perspt_core::stage::StepEnd::NotStarted(_)));
+    let ran = run(&runner(), &room.spec(&["node", "-e", script]), &room.sandbox());
+    let not_there =
+        matches!(&ran.end, perspt_sandbox::RunEnd::Step(perspt_core::stage::StepEnd::NotStarted(_)));
     assert!(not_there || out(&ran) == "fine\n", "{:?} {}", ran.end, err(&ran));
 }

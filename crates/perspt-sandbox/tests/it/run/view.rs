@@ -5,7 +5,7 @@
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
-use perspt_sandbox::{Access, Allowed, Bind, Bounds, SandboxError};
+use perspt_sandbox::{Access, Allowed, Bind, SandboxError, SandboxSpec};
 
 use super::support::*;
 
@@ -37,8 +37,8 @@ impl Bound {
         Bind { from: venv.clone(), over: venv, access: Access::ReadOnly }
     }
 
-    fn bounds(&self, binds: Vec<Bind>) -> Bounds {
-        Bounds { binds, ..self.room.bounds() }
+    fn sandbox(&self, binds: Vec<Bind>) -> SandboxSpec {
+        SandboxSpec { binds, ..self.room.sandbox() }
     }
 }
 
@@ -52,7 +52,7 @@ fn the_tree_is_seen_at_the_workspace_s_path_and_writes_land_in_the_slot() {
         let bound = Bound::new();
         let mut spec = bound.room.sh("cat file; pwd; echo new > made; echo changed > file");
         spec.cwd = bound.workspace.clone();
-        let seen = succeed(name, &runner, &spec, &bound.bounds(vec![bound.tree_over_workspace()]));
+        let seen = succeed(name, &runner, &spec, &bound.sandbox(vec![bound.tree_over_workspace()]));
         assert_eq!(seen, format!("the branch's{}\n", bound.workspace.display()), "{name}");
         assert_eq!(std::fs::read_to_string(bound.tree.join("made")).unwrap(), "new\n", "{name}");
         assert_eq!(std::fs::read_to_string(bound.tree.join("file")).unwrap(), "changed\n", "{name}");
@@ -72,8 +72,8 @@ fn the_environment_covered_by_the_tree_is_shown_at_its_own_place_read_only() {
             true"#;
         let mut spec = bound.room.sh(script);
         spec.cwd = bound.workspace.clone();
-        let bounds = bound.bounds(vec![bound.tree_over_workspace(), bound.venv_back()]);
-        assert_eq!(succeed(name, &runner, &spec, &bounds), "tool\nthe branch's", "{name}");
+        let sandbox = bound.sandbox(vec![bound.tree_over_workspace(), bound.venv_back()]);
+        assert_eq!(succeed(name, &runner, &spec, &sandbox), "tool\nthe branch's", "{name}");
         // The mount point is an empty folder in the slot's tree.
         assert_eq!(std::fs::read_dir(bound.tree.join(".venv")).unwrap().count(), 0, "{name}");
     }
@@ -86,9 +86,9 @@ fn a_folder_bound_over_itself_is_read_only_inside_a_writable_one() {
         let (closed, open) = (room.inside.join("closed"), room.inside.join("closed/open"));
         std::fs::create_dir_all(&open).unwrap();
         let bind = Bind { from: closed.clone(), over: closed.clone(), access: Access::ReadOnly };
-        let bounds = Bounds { binds: vec![bind], ..room.bounds() };
+        let sandbox = SandboxSpec { binds: vec![bind], ..room.sandbox() };
         let script = "(: > closed/a) 2>/dev/null && echo a; (: > closed/open/b) 2>/dev/null && echo b; : > c";
-        assert_eq!(succeed(name, &runner, &room.sh(script), &bounds), "", "{name}");
+        assert_eq!(succeed(name, &runner, &room.sh(script), &sandbox), "", "{name}");
         assert!(room.inside.join("c").exists(), "{name}");
     }
 }
@@ -99,10 +99,10 @@ fn a_folder_of_the_slot_may_be_closed_with_single_places_in_it_writable() {
         let room = Room::new();
         let build = room.outside.join("build");
         std::fs::create_dir_all(build.join("tmp")).unwrap();
-        let mut bounds = room.bounds();
-        bounds.writable.push(build.join("tmp"));
+        let mut sandbox = room.sandbox();
+        sandbox.writable.push(build.join("tmp"));
         let script = r#"(: > "$OUT/build/a") 2>/dev/null && echo a; : > "$OUT/build/tmp/b""#;
-        assert_eq!(succeed(name, &runner, &room.sh(script), &bounds), "", "{name}");
+        assert_eq!(succeed(name, &runner, &room.sh(script), &sandbox), "", "{name}");
         assert!(build.join("tmp/b").exists(), "{name}");
     }
 }
@@ -112,8 +112,8 @@ fn the_slot_s_own_path_and_the_user_s_tree_stay_closed() {
     for (name, runner) in binding_runners() {
         let bound = Bound::new();
         let script = format!("(echo x > {}/file) 2>/dev/null && echo written; true", bound.tree.display());
-        let bounds = bound.bounds(vec![bound.tree_over_workspace()]);
-        let wrote = succeed(name, &runner, &bound.room.sh(&script), &bounds);
+        let sandbox = bound.sandbox(vec![bound.tree_over_workspace()]);
+        let wrote = succeed(name, &runner, &bound.room.sh(&script), &sandbox);
         assert_eq!(wrote, "", "{name}");
     }
 }
@@ -123,7 +123,7 @@ fn a_missing_mount_point_outside_the_slot_is_an_error_and_is_not_created() {
     let bound = Bound::new();
     let over = bound.room.root.join("not-there");
     let bind = Bind { from: bound.tree.clone(), over: over.clone(), access: Access::ReadWrite };
-    let error = try_run(&runner(), &bound.room.sh("true"), &bound.bounds(vec![bind])).unwrap_err();
+    let error = try_run(&runner(), &bound.room.sh("true"), &bound.sandbox(vec![bind])).unwrap_err();
     assert!(matches!(&error, SandboxError::SetUp { step, .. } if step.contains("not-there")), "{error}");
     assert!(!over.exists());
 }
@@ -132,14 +132,14 @@ fn a_missing_mount_point_outside_the_slot_is_an_error_and_is_not_created() {
 fn a_missing_source_or_writable_folder_is_an_error_that_names_it() {
     let bound = Bound::new();
     let bind = Bind { from: bound.room.root.join("gone"), ..bound.tree_over_workspace() };
-    let error = try_run(&runner(), &bound.room.sh("true"), &bound.bounds(vec![bind])).unwrap_err();
+    let error = try_run(&runner(), &bound.room.sh("true"), &bound.sandbox(vec![bind])).unwrap_err();
     assert!(matches!(&error, SandboxError::SetUp { step, .. } if step.contains("gone")), "{error}");
-    let mut bounds = bound.room.bounds();
-    bounds.writable.push(bound.room.root.join("missing"));
-    let error = try_run(&runner(), &bound.room.sh("true"), &bounds).unwrap_err();
+    let mut sandbox = bound.room.sandbox();
+    sandbox.writable.push(bound.room.root.join("missing"));
+    let error = try_run(&runner(), &bound.room.sh("true"), &sandbox).unwrap_err();
     assert!(matches!(&error, SandboxError::SetUp { step, .. } if step.contains("missing")), "{error}");
-    bounds.writable = vec!["tmp".into()];
-    let error = try_run(&runner(), &bound.room.sh("true"), &bounds).unwrap_err();
+    sandbox.writable = vec!["tmp".into()];
+    let error = try_run(&runner(), &bound.room.sh("true"), &sandbox).unwrap_err();
     assert!(matches!(&error, SandboxError::SetUp { why, .. } if why.contains("not an absolute")), "{error}");
 }
 
@@ -149,18 +149,18 @@ fn a_symbolic_link_planted_in_place_of_a_writable_folder_opens_nothing() {
         let room = Room::new();
         let planted = room.inside.join("build");
         symlink(&room.outside, &planted).unwrap();
-        let mut bounds = room.bounds();
-        bounds.writable.push(planted.clone());
-        let ran = try_run(&runner, &room.sh("echo x > build/file"), &bounds);
+        let mut sandbox = room.sandbox();
+        sandbox.writable.push(planted.clone());
+        let ran = try_run(&runner, &room.sh("echo x > build/file"), &sandbox);
         assert!(!room.outside.join("file").exists(), "{name}");
         let error = ran.unwrap_err();
         assert!(
             matches!(&error, SandboxError::SetUp { why, .. } if why.contains("symbolic link")),
             "{name}: {error}"
         );
-        bounds.writable = vec![planted.join("deeper")];
+        sandbox.writable = vec![planted.join("deeper")];
         std::fs::create_dir(room.outside.join("deeper")).unwrap();
-        assert!(try_run(&runner, &room.sh("echo x > build/deeper/file"), &bounds).is_err(), "{name}");
+        assert!(try_run(&runner, &room.sh("echo x > build/deeper/file"), &sandbox).is_err(), "{name}");
         assert!(!room.outside.join("deeper/file").exists(), "{name}");
     }
 }
@@ -171,7 +171,7 @@ fn binds_without_a_mount_namespace_are_refused_before_anything_runs() {
     for allowed in [Allowed::without_namespaces(), Allowed::nothing()] {
         let runner = runner().with(allowed);
         let spec = bound.room.sh("echo ran > \"$IN/ran\"");
-        let error = try_run(&runner, &spec, &bound.bounds(vec![bound.tree_over_workspace()])).unwrap_err();
+        let error = try_run(&runner, &spec, &bound.sandbox(vec![bound.tree_over_workspace()])).unwrap_err();
         assert!(matches!(error, SandboxError::NoMountNamespace));
     }
     assert!(!bound.room.inside.join("ran").exists());
@@ -181,8 +181,8 @@ fn binds_without_a_mount_namespace_are_refused_before_anything_runs() {
 fn the_mounts_of_a_run_do_not_reach_the_machine() {
     let before = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
     let bound = Bound::new();
-    let bounds = bound.bounds(vec![bound.tree_over_workspace(), bound.venv_back()]);
-    succeed("full", &runner(), &bound.room.sh("true"), &bounds);
+    let sandbox = bound.sandbox(vec![bound.tree_over_workspace(), bound.venv_back()]);
+    succeed("full", &runner(), &bound.room.sh("true"), &sandbox);
     assert_eq!(std::fs::read_to_string("/proc/self/mountinfo").unwrap(), before);
 }
 

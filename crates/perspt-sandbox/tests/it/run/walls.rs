@@ -31,7 +31,7 @@ fn a_write_outside_is_denied_in_every_confined_mode() {
     for (name, runner) in confined_runners() {
         let room = Room::new();
         std::fs::write(room.outside.join("file"), "as it was").unwrap();
-        let worked = succeed(name, &runner, &room.sh(ATTEMPTS), &room.bounds());
+        let worked = succeed(name, &runner, &room.sh(ATTEMPTS), &room.sandbox());
         assert_eq!(worked, "", "{name}");
         assert_eq!(std::fs::read_to_string(room.outside.join("file")).unwrap(), "as it was", "{name}");
         assert_eq!(std::fs::read_dir(&room.outside).unwrap().count(), 1, "{name}");
@@ -43,7 +43,7 @@ fn without_any_confinement_the_same_writes_work_and_the_report_says_so() {
     let room = Room::new();
     std::fs::write(room.outside.join("file"), "as it was").unwrap();
     let runner = runner().with(Allowed::nothing());
-    let ran = run(&runner, &room.sh(ATTEMPTS), &room.bounds());
+    let ran = run(&runner, &room.sh(ATTEMPTS), &room.sandbox());
     assert!(out(&ran).starts_with("write\nappend\ncreate\nrename\n"), "{}", out(&ran));
     assert_eq!(ran.confinement.level(), Level::None);
     assert_eq!(ran.confinement.landlock, None);
@@ -59,7 +59,7 @@ fn a_write_inside_works_in_every_mode() {
         let script = r#"set -e
             mkdir a b; echo one > a/file; mv a/file b/file; ln b/file b/hard; ln -s file b/soft
             echo two >> b/soft; truncate -s 4 b/hard; chmod 700 b/file; touch -d @1 b/file; rm -r a; cat b/file"#;
-        assert_eq!(succeed(name, &runner, &room.sh(script), &room.bounds()), "one\n", "{name}");
+        assert_eq!(succeed(name, &runner, &room.sh(script), &room.sandbox()), "one\n", "{name}");
         assert_eq!(std::fs::read_to_string(room.inside.join("b/hard")).unwrap(), "one\n", "{name}");
     }
 }
@@ -70,10 +70,10 @@ fn a_single_file_can_be_writable() {
         let room = Room::new();
         std::fs::write(room.outside.join("one"), "").unwrap();
         std::fs::write(room.outside.join("two"), "").unwrap();
-        let mut bounds = room.bounds();
-        bounds.writable.push(room.outside.join("one"));
+        let mut sandbox = room.sandbox();
+        sandbox.writable.push(room.outside.join("one"));
         let script = r#"echo yes > "$OUT/one"; echo no > "$OUT/two"; true"#;
-        run(&runner, &room.sh(script), &bounds);
+        run(&runner, &room.sh(script), &sandbox);
         assert_eq!(std::fs::read_to_string(room.outside.join("one")).unwrap(), "yes\n", "{name}");
         assert_eq!(std::fs::read_to_string(room.outside.join("two")).unwrap(), "", "{name}");
     }
@@ -89,7 +89,7 @@ fn chmod_and_utime_outside_are_denied_in_full_mode_and_named_as_missing_in_the_o
     for (name, runner) in confined_runners() {
         let room = Room::new();
         std::fs::write(room.outside.join("file"), "").unwrap();
-        let ran = run(&runner, &room.sh(attempts), &room.bounds());
+        let ran = run(&runner, &room.sh(attempts), &room.sandbox());
         let named = ran.confinement.missing.iter().any(|hole| hole.starts_with("chmod"));
         if ran.confinement.namespaces.contains(&Namespace::Mount) {
             assert_eq!(out(&ran), "", "{name}");
@@ -104,20 +104,20 @@ fn chmod_and_utime_outside_are_denied_in_full_mode_and_named_as_missing_in_the_o
 #[test]
 fn this_machine_gives_everything_and_the_report_has_no_hole() {
     let room = Room::new();
-    let ran = run(&runner(), &room.sh("true"), &room.bounds());
+    let ran = run(&runner(), &room.sh("true"), &room.sandbox());
     assert!(is_full(&ran), "{:?}", ran.confinement);
     for namespace in [Namespace::Mount, Namespace::Pid, Namespace::Net] {
         assert!(ran.confinement.namespaces.contains(&namespace));
     }
     assert!(ran.confinement.landlock.is_some());
     assert_eq!(ran.confinement.seccomp, Seccomp::On);
-    assert_eq!(block_on(runner().what_can_be_had()).unwrap(), ran.confinement);
+    assert_eq!(block_on(runner().available_confinement()).unwrap(), ran.confinement);
     assert_eq!(block_on(runner().refusals()).unwrap(), Vec::<String>::new());
 }
 
 #[test]
 fn what_is_ruled_out_is_reported_as_missing() {
-    let had = |allowed| block_on(runner().with(allowed).what_can_be_had()).unwrap();
+    let had = |allowed| block_on(runner().with(allowed).available_confinement()).unwrap();
     let partial = had(Allowed::without_namespaces());
     assert_eq!(partial.level(), Level::Partial);
     assert!(partial.namespaces.is_empty());
@@ -151,7 +151,7 @@ open('/dev/stdout', 'w').write('fine')
 "#;
     for (name, runner) in all_runners() {
         let room = Room::new();
-        assert_eq!(succeed(name, &runner, &room.python(script), &room.bounds()), "fine", "{name}");
+        assert_eq!(succeed(name, &runner, &room.python(script), &room.sandbox()), "fine", "{name}");
     }
 }
 
@@ -167,7 +167,7 @@ fn the_machine_s_disks_cannot_be_reached_by_a_device_file() {
         true"#;
     for (name, runner) in confined_runners() {
         let room = Room::new();
-        assert_eq!(succeed(name, &runner, &room.sh(script), &room.bounds()), "", "{name}");
+        assert_eq!(succeed(name, &runner, &room.sh(script), &room.sandbox()), "", "{name}");
     }
 }
 
@@ -175,7 +175,7 @@ fn the_machine_s_disks_cannot_be_reached_by_a_device_file() {
 fn other_processes_are_not_visible_in_full_mode() {
     let room = Room::new();
     let script = format!("set -- /proc/[0-9]*; echo $#; cat /proc/{}/environ", std::process::id());
-    let ran = run(&runner(), &room.sh(&script), &room.bounds());
+    let ran = run(&runner(), &room.sh(&script), &room.sandbox());
     // The keeper and the shell; the helper and perspt are outside.
     assert_eq!(out(&ran), "2\n");
     assert!(err(&ran).contains("No such file"), "{}", err(&ran));
@@ -189,7 +189,7 @@ fn the_environment_and_memory_of_the_keeper_and_of_perspt_cannot_be_read() {
     );
     for (name, runner) in confined_runners() {
         let room = Room::new();
-        assert_eq!(out(&run(&runner, &room.sh(&script), &room.bounds())), "", "{name}");
+        assert_eq!(out(&run(&runner, &room.sh(&script), &room.sandbox())), "", "{name}");
     }
 }
 
@@ -198,7 +198,7 @@ fn processes_outside_cannot_be_signalled() {
     let script = format!("kill -0 {} 2>/dev/null && echo reached; true", std::process::id());
     for (name, runner) in confined_runners() {
         let room = Room::new();
-        let ran = run(&runner, &room.sh(&script), &room.bounds());
+        let ran = run(&runner, &room.sh(&script), &room.sandbox());
         assert_eq!(out(&ran), "", "{name}");
     }
 }
@@ -229,7 +229,7 @@ print('fine')
 "#;
     for (name, runner) in confined_runners().into_iter().filter(|(name, _)| *name != "namespaces only") {
         let room = Room::new();
-        assert_eq!(succeed(name, &runner, &room.python(script), &room.bounds()), "fine\n", "{name}");
+        assert_eq!(succeed(name, &runner, &room.python(script), &room.sandbox()), "fine\n", "{name}");
     }
 }
 
@@ -239,20 +239,20 @@ fn the_environment_is_exactly_the_given_one_and_no_descriptor_is_inherited() {
         let room = Room::new();
         let mut spec = room.spec(&["/usr/bin/env"]);
         spec.env = [("ONE".to_owned(), "1".to_owned()), ("TWO".to_owned(), "a b\nc".to_owned())].into();
-        assert_eq!(succeed(name, &runner, &spec, &room.bounds()), "ONE=1\nTWO=a b\nc\n", "{name}");
+        assert_eq!(succeed(name, &runner, &spec, &room.sandbox()), "ONE=1\nTWO=a b\nc\n", "{name}");
         spec.argv = vec!["/bin/ls".to_owned(), "/proc/self/fd".to_owned()];
         // The fourth is ls's own, on the folder it lists.
-        assert_eq!(succeed(name, &runner, &spec, &room.bounds()), "0\n1\n2\n3\n", "{name}");
+        assert_eq!(succeed(name, &runner, &spec, &room.sandbox()), "0\n1\n2\n3\n", "{name}");
         spec.argv = ["/bin/sed", "-n", "s/^SigIgn:\\t//p; s/^SigBlk:\\t//p", "/proc/self/status"]
             .map(str::to_owned)
             .into();
-        let signals = succeed(name, &runner, &spec, &room.bounds());
+        let signals = succeed(name, &runner, &spec, &room.sandbox());
         let mut signals = signals.lines().map(|line| u64::from_str_radix(line, 16).unwrap());
         assert_eq!(signals.next(), Some(0), "{name}: no signal is blocked");
         assert_eq!(signals.next().map(|ignored| ignored & 0x1000), Some(0), "{name}: SIGPIPE is not ignored");
         spec.argv = ["/bin/sh", "-c", "cat; umask; ulimit -c"].map(str::to_owned).into();
         spec.streams = Streams::Merged;
-        assert_eq!(succeed(name, &runner, &spec, &room.bounds()), "0022\n0\n", "{name}");
+        assert_eq!(succeed(name, &runner, &spec, &room.sandbox()), "0022\n0\n", "{name}");
     }
 }
 

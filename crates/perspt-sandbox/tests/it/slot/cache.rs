@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use perspt_core::hash::Sha;
 use perspt_sandbox::slot::{
-    FsTime, READ_TRIES, Settled, Stamp, StatCache, WalkLimits, Walked, read_hash, settle, walk,
+    FileStamp, FsTime, READ_TRIES, Settled, StatCache, WalkLimits, Walked, read_hash, settle, walk,
 };
 use rustix::fs::{CWD, FileType, Mode};
 use tempfile::tempdir;
@@ -31,8 +31,8 @@ fn until_known(root: &Path, cache: &mut StatCache) -> Walked {
     panic!("the files are never remembered");
 }
 
-fn stamp(place: &Path) -> Stamp {
-    Stamp::of(&fs::symlink_metadata(place).unwrap()).unwrap()
+fn stamp(place: &Path) -> FileStamp {
+    FileStamp::of(&fs::symlink_metadata(place).unwrap()).unwrap()
 }
 
 #[test]
@@ -121,11 +121,11 @@ fn every_field_of_a_stamp_counts() {
     let mut cache = StatCache::new();
     cache.record(path("a"), known, Sha::of(b"one"), later.plus(Duration::from_secs(1)));
     let others = [
-        Stamp { size: known.size + 1, ..known },
-        Stamp { mtime: later, ..known },
-        Stamp { ctime: later, ..known },
-        Stamp { ino: known.ino + 1, ..known },
-        Stamp { kind: perspt_core::tree::EntryKind::Exec, ..known },
+        FileStamp { size: known.size + 1, ..known },
+        FileStamp { mtime: later, ..known },
+        FileStamp { ctime: later, ..known },
+        FileStamp { ino: known.ino + 1, ..known },
+        FileStamp { kind: perspt_core::tree::EntryKind::Exec, ..known },
     ];
     for other in others {
         assert_eq!(cache.trusted(&path("a"), &other), None, "{other:?}");

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use perspt_core::hash::Sha;
 use perspt_core::tree::EntryKind;
-use perspt_sandbox::slot::{Drift, LaidOut, NAMED_AT_MOST, SlotError, Stamp, StatCache};
+use perspt_sandbox::slot::{Drift, FileStamp, LaidOut, NAMED_AT_MOST, SlotError, StatCache};
 use rustix::fs::{CWD, FileType, Mode};
 
 use super::util::{Made, Place, chmod, mtime, path, touch_to, write};
@@ -173,7 +173,7 @@ fn new_names_that_no_path_can_hold_are_shown_as_well_as_can_be() {
 fn index_of_another_boot(place: &Place) {
     let mut files = StatCache::new();
     for (name, entry) in &made().tree.entries {
-        let stamp = Stamp::of(&fs::symlink_metadata(place.file(name.as_str())).unwrap()).unwrap();
+        let stamp = FileStamp::of(&fs::symlink_metadata(place.file(name.as_str())).unwrap()).unwrap();
         let floor = stamp.ctime.plus(Duration::from_secs(1));
         files.record(name.clone(), stamp, entry.hash, floor);
     }

@@ -10,7 +10,7 @@ use perspt_core::event::{Ended, Event};
 use perspt_core::ids::{EffectId, TreeId};
 use perspt_core::outcome::Outcome;
 use perspt_core::state::SessionState;
-use perspt_store::{Follower, LogWriter, WorkspaceLease, publish, verify};
+use perspt_store::{Follower, LogWriter, WorkspaceLease, check_log, publish};
 use perspt_testkit::home::{Picture, processes_with};
 use perspt_testkit::session::child::{self, Told};
 
@@ -68,7 +68,7 @@ pub fn right(lives: &Lives, told: &Told, reference: &Reference) -> Result<(), St
     let files = lives.place.picture();
     ensure!(files == reference.files, "the files are {files:?}");
     let home = lives.place.home();
-    let verified = verify(&home, lives.session(), &mut |_| {}).map_err(|error| error.to_string())?;
+    let verified = check_log(&home, lives.session(), &mut |_| {}).map_err(|error| error.to_string())?;
     ensure!(verified.torn.is_none(), "the log has a torn end: {:?}", verified.torn);
     log_is_right(lives, reference)?;
     no_process_is_left(lives)?;

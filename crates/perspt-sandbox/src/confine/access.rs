@@ -1,4 +1,4 @@
-//! The words in which a caller says what a command may reach.
+//! What a command may reach: the network, and folders shown at other paths.
 
 use std::path::PathBuf;
 

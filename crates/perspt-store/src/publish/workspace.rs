@@ -1,5 +1,5 @@
-//! The user's tree as a publication walks it: from the workspace down, one folder at a time, never through a
-//! link.
+//! The workspace's files as a publication sees them. Folders are opened one below the other from the workspace
+//! down, so that no link is followed.
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
@@ -11,16 +11,16 @@ use rustix::io::Errno;
 
 use crate::disk::{File, Kind, Open};
 use crate::error::StoreError;
+use crate::folder::{Folder, optional};
 use crate::lock::WorkspaceLease;
-use crate::place::{Place, optional};
 
-pub(super) struct Ground<'a> {
-    root: &'a Place,
+pub(super) struct WorkspaceTree<'a> {
+    root: &'a Folder,
 }
 
-/// Where the way to a folder leads.
-pub(super) enum Way {
-    Open(Place),
+/// What was found where a folder should be.
+pub(super) enum FolderLookup {
+    Open(Folder),
     /// A folder on the way is missing.
     Missing,
     /// A folder on the way is a link.
@@ -29,9 +29,9 @@ pub(super) enum Way {
     Blocked,
 }
 
-/// What a name stands for.
+/// What a name in a folder stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Seen {
+pub(super) enum EntryState {
     Missing,
     Entry(EntryKind, Sha),
     /// A folder, a pipe, or something that changed its kind while we looked.
@@ -44,52 +44,52 @@ pub(super) enum Removal {
     Stays,
 }
 
-impl Seen {
-    pub fn is(self, entry: Option<&Entry>) -> bool {
+impl EntryState {
+    pub fn matches(self, entry: Option<&Entry>) -> bool {
         match entry {
-            Some(entry) => self == Seen::Entry(entry.kind, entry.hash),
-            None => self == Seen::Missing,
+            Some(entry) => self == EntryState::Entry(entry.kind, entry.hash),
+            None => self == EntryState::Missing,
         }
     }
 }
 
-impl<'a> Ground<'a> {
-    pub fn new(lease: &'a WorkspaceLease) -> Ground<'a> {
-        Ground { root: lease.ground() }
+impl<'a> WorkspaceTree<'a> {
+    pub fn new(lease: &'a WorkspaceLease) -> WorkspaceTree<'a> {
+        WorkspaceTree { root: lease.folder() }
     }
 
-    /// The way to the folder that holds a path.
-    pub fn way(&self, path: &RelPath) -> Result<Way, StoreError> {
+    /// The folder that holds a path.
+    pub fn parent_of(&self, path: &RelPath) -> Result<FolderLookup, StoreError> {
         self.folder(&path.parent().unwrap_or_else(RelPath::root))
     }
 
-    /// The way to a folder.
-    pub fn folder(&self, folder: &RelPath) -> Result<Way, StoreError> {
-        let mut place = self.root.clone();
+    /// The folder at a path.
+    pub fn folder(&self, folder: &RelPath) -> Result<FolderLookup, StoreError> {
+        let mut reached = self.root.clone();
         for part in folder.parts() {
-            place = match place.folder(part) {
+            reached = match reached.folder(part) {
                 Ok(next) => next,
-                Err(error) if error.is_missing() => return Ok(Way::Missing),
+                Err(error) if error.is_missing() => return Ok(FolderLookup::Missing),
                 Err(error) => {
-                    return match optional(place.look(part))?.map(|stat| stat.kind) {
-                        None => Ok(Way::Missing),
-                        Some(Kind::Link) => Ok(Way::Link),
-                        Some(Kind::File | Kind::Other) => Ok(Way::Blocked),
+                    return match optional(reached.look(part))?.map(|stat| stat.kind) {
+                        None => Ok(FolderLookup::Missing),
+                        Some(Kind::Link) => Ok(FolderLookup::Link),
+                        Some(Kind::File | Kind::Other) => Ok(FolderLookup::Blocked),
                         Some(Kind::Folder) => Err(error),
                     };
                 }
             };
         }
-        Ok(Way::Open(place))
+        Ok(FolderLookup::Open(reached))
     }
 
     /// What a name stands for, by kind and content.
-    pub fn see(&self, folder: &Place, name: &str) -> Result<Seen, StoreError> {
-        let Some(stat) = optional(folder.look(name))? else { return Ok(Seen::Missing) };
+    pub fn inspect(&self, folder: &Folder, name: &str) -> Result<EntryState, StoreError> {
+        let Some(stat) = optional(folder.look(name))? else { return Ok(EntryState::Missing) };
         match stat.kind {
-            Kind::Folder | Kind::Other => Ok(Seen::Other),
+            Kind::Folder | Kind::Other => Ok(EntryState::Other),
             Kind::Link => match folder.dir.read_link(name) {
-                Ok(text) => Ok(Seen::Entry(EntryKind::Symlink, Sha::of(&text))),
+                Ok(text) => Ok(EntryState::Entry(EntryKind::Symlink, Sha::of(&text))),
                 Err(error) => changed(error).map_err(folder.fail("read the link", name)),
             },
             Kind::File => {
@@ -99,11 +99,11 @@ impl<'a> Ground<'a> {
                 };
                 let stat = file.stat().map_err(folder.fail("look at", name))?;
                 if stat.kind != Kind::File {
-                    return Ok(Seen::Other);
+                    return Ok(EntryState::Other);
                 }
                 let kind = if stat.mode & 0o100 == 0 { EntryKind::File } else { EntryKind::Exec };
                 let hash = hash(file.as_ref()).map_err(folder.fail("read", name))?;
-                Ok(Seen::Entry(kind, hash))
+                Ok(EntryState::Entry(kind, hash))
             }
         }
     }
@@ -114,7 +114,7 @@ impl<'a> Ground<'a> {
         for folder in folders {
             let mut nearest = Some(folder.clone());
             while let Some(folder) = nearest {
-                if matches!(self.folder(&folder)?, Way::Open(_)) {
+                if matches!(self.folder(&folder)?, FolderLookup::Open(_)) {
                     there.insert(folder);
                     break;
                 }
@@ -122,14 +122,14 @@ impl<'a> Ground<'a> {
             }
         }
         for folder in there {
-            if let Way::Open(place) = self.folder(&folder)? {
-                place.sync()?;
+            if let FolderLookup::Open(reached) = self.folder(&folder)? {
+                reached.sync()?;
             }
         }
         Ok(())
     }
 
-    /// Removes a folder if it is empty, and then every one above it that thereby is.
+    /// Removes a folder if it is empty, and then the folders above it that became empty.
     pub fn remove_empty(&self, folder: Option<RelPath>) -> Result<(), StoreError> {
         let mut next = folder;
         while let Some(folder) = next.filter(|folder| !folder.is_root()) {
@@ -143,10 +143,10 @@ impl<'a> Ground<'a> {
 
     /// Removes a folder if it is empty.
     pub fn remove_empty_one(&self, folder: &RelPath) -> Result<Removal, StoreError> {
-        let above = match self.way(folder)? {
-            Way::Open(above) => above,
-            Way::Missing => return Ok(Removal::Gone),
-            Way::Link | Way::Blocked => return Ok(Removal::Stays),
+        let above = match self.parent_of(folder)? {
+            FolderLookup::Open(above) => above,
+            FolderLookup::Missing => return Ok(Removal::Gone),
+            FolderLookup::Link | FolderLookup::Blocked => return Ok(Removal::Stays),
         };
         match above.dir.remove_folder(folder.name()) {
             Ok(()) => Ok(Removal::Gone),
@@ -157,7 +157,7 @@ impl<'a> Ground<'a> {
     }
 }
 
-/// Why a folder stays: it holds something, is no folder any more, is a mount or somebody's to keep.
+/// Errors after which a folder stays: it is not empty, not a folder, a mount, or not ours to remove.
 fn in_use(kind: ErrorKind) -> bool {
     matches!(
         kind,
@@ -169,12 +169,12 @@ fn in_use(kind: ErrorKind) -> bool {
     )
 }
 
-/// What a name is that changed between two looks. Any other error must not pass for an answer: a file that
-/// cannot be read just now is not one that the user changed.
-fn changed(error: std::io::Error) -> std::io::Result<Seen> {
+/// What a name stands for after it changed between two calls. Any other error stays an error: a file that cannot be
+/// read now was not changed by the user.
+fn changed(error: std::io::Error) -> std::io::Result<EntryState> {
     match Errno::from_io_error(&error) {
-        Some(Errno::NOENT) => Ok(Seen::Missing),
-        Some(Errno::LOOP | Errno::INVAL | Errno::NXIO) => Ok(Seen::Other),
+        Some(Errno::NOENT) => Ok(EntryState::Missing),
+        Some(Errno::LOOP | Errno::INVAL | Errno::NXIO) => Ok(EntryState::Other),
         _ => Err(error),
     }
 }

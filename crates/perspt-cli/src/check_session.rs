@@ -1,4 +1,4 @@
-//! Checking a session: its chain, the blobs its events cite, and its commits.
+//! Checks a session for damage: the hash chain of its log, the blobs that its events name, and its commits.
 
 use std::collections::BTreeSet;
 
@@ -6,10 +6,10 @@ use perspt_core::event::{Commit, Ended, Event, KeptPlace, merkle};
 use perspt_core::hash::Sha;
 use perspt_core::ids::{BlobId, SessionId};
 use perspt_core::state::SessionState;
-use perspt_store::{Home, Traces, verify};
+use perspt_store::{Home, Traces, check_log};
 
-/// Checks one session; gives what there is, or what is wrong.
-pub fn verify_session(home: &Home, id: &SessionId) -> Result<String, String> {
+/// Checks one session. `Ok` counts what was checked; `Err` says what is damaged.
+pub fn check_session(home: &Home, id: &SessionId) -> Result<String, String> {
     let mut cited: BTreeSet<BlobId> = BTreeSet::new();
     let mut texts: BTreeSet<BlobId> = BTreeSet::new();
     let mut state = SessionState::default();
@@ -17,7 +17,7 @@ pub fn verify_session(home: &Home, id: &SessionId) -> Result<String, String> {
     let mut commits: Vec<(u64, Commit)> = Vec::new();
     let mut base = Sha::ZERO;
     let mut unknown = 0u64;
-    let verified = verify(home, id, &mut |record| match record.decode() {
+    let verified = check_log(home, id, &mut |record| match record.decode() {
         Ok(event) => {
             cite(&event, &mut cited);
             state.apply(record.at, &event);
@@ -44,7 +44,7 @@ pub fn verify_session(home: &Home, id: &SessionId) -> Result<String, String> {
     }
     let traces = home.traces(id).map_err(|error| error.to_string())?;
     if verified.records == 0 && traces == Traces::Blobs {
-        return Err("its log is missing or empty, and blobs of it are there".to_owned());
+        return Err("its log is missing or empty, but its blobs are there".to_owned());
     }
     let blobs = home.blobs(id).map_err(|error| error.to_string())?;
     for blob in &cited {
@@ -75,7 +75,7 @@ pub fn verify_session(home: &Home, id: &SessionId) -> Result<String, String> {
     ))
 }
 
-/// The blobs an event cites that are kept for good.
+/// Adds the permanent blobs that an event names.
 fn cite(event: &Event, cited: &mut BTreeSet<BlobId>) {
     let outcome = match event {
         Event::EffectEnded { outcome, .. } => outcome,

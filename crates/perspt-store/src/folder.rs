@@ -9,7 +9,7 @@ use crate::error::StoreError;
 
 /// An open folder and the path it was reached by.
 #[derive(Clone)]
-pub(crate) struct Place {
+pub(crate) struct Folder {
     pub dir: Arc<dyn Dir>,
     pub path: PathBuf,
 }
@@ -23,14 +23,14 @@ pub(crate) fn optional<T>(result: Result<T, StoreError>) -> Result<Option<T>, St
     }
 }
 
-impl Place {
-    pub fn root(disk: &dyn Disk, path: &Path) -> Result<Place, StoreError> {
+impl Folder {
+    pub fn root(disk: &dyn Disk, path: &Path) -> Result<Folder, StoreError> {
         let dir = disk.root(path).map_err(|source| StoreError::Io {
             doing: "open the folder",
             path: path.to_owned(),
             source,
         })?;
-        Ok(Place { dir, path: path.to_owned() })
+        Ok(Folder { dir, path: path.to_owned() })
     }
 
     /// The path of an entry, for messages.
@@ -43,9 +43,9 @@ impl Place {
         move |source| StoreError::Io { doing, path, source }
     }
 
-    pub fn folder(&self, name: &str) -> Result<Place, StoreError> {
+    pub fn folder(&self, name: &str) -> Result<Folder, StoreError> {
         let dir = self.dir.folder(name).map_err(self.fail("open the folder", name))?;
-        Ok(Place { dir, path: self.at(name) })
+        Ok(Folder { dir, path: self.at(name) })
     }
 
     pub fn make_folder(&self, name: &str, mode: u32) -> Result<(), StoreError> {

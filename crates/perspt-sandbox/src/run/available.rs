@@ -45,16 +45,16 @@ pub(super) fn trial(namespaces: BTreeSet<Namespace>, allowed: &Allowed) -> Reque
     }
 }
 
-/// What was found.
+/// The best confinement that this machine allows.
 #[derive(Debug)]
-pub(super) struct Way {
+pub(super) struct Available {
     /// What will be in force.
     pub confinement: Confinement,
-    /// Why better sets could not be had.
+    /// Why better sets of namespaces did not work.
     pub refusals: Vec<String>,
 }
 
-impl Way {
+impl Available {
     /// The namespaces for a run with this network.
     pub(super) fn namespaces(&self, network: Network) -> BTreeSet<Namespace> {
         let mut namespaces = self.confinement.namespaces.clone();

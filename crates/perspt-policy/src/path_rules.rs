@@ -1,4 +1,4 @@
-//! Path bounds: what a model may name. Everything is decided on the tree, so nothing is followed.
+//! Which paths a model may name. Decided from the tree alone, so that no link is followed.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ const PART_MAX: usize = 255;
 
 /// Why a path is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum PathRefusal {
     /// It does not name a file below the workspace.
     #[error("{0}")]
     Unbounded(#[from] PathError),
@@ -24,7 +24,7 @@ pub enum Refusal {
     #[error("`{0}…` is too long for a file: {PART_MAX} bytes in a part and {PATH_MAX} in all are the most")]
     TooLong(String),
     /// It holds characters that nobody can see.
-    #[error("`{0}` holds characters that are not shown where they stand")]
+    #[error("`{0}` holds characters that are invisible or move the text around them")]
     Unseen(String),
     /// It lies in version control's own folder.
     #[error("`{0}` belongs to version control and is never written")]
@@ -61,18 +61,18 @@ pub enum Refusal {
     Steering(RelPath),
 }
 
-/// The bounds of one tree.
-pub struct Bounds<'a> {
+/// The rules for paths in one tree.
+pub struct PathRules<'a> {
     tree: &'a Tree,
     folded: BTreeMap<String, &'a RelPath>,
     ignores: Vec<(RelPath, Gitignore)>,
     task: &'a str,
 }
 
-impl<'a> Bounds<'a> {
-    /// The bounds of `tree`. `ignore_files` are the texts of its ignore files by the folder they lie in;
+impl<'a> PathRules<'a> {
+    /// The rules for `tree`. `ignore_files` are the texts of its ignore files by the folder they lie in;
     /// `task` is what the user asked for, which may name a steering file.
-    pub fn new(tree: &'a Tree, ignore_files: &[(RelPath, String)], task: &'a str) -> Bounds<'a> {
+    pub fn new(tree: &'a Tree, ignore_files: &[(RelPath, String)], task: &'a str) -> PathRules<'a> {
         let mut ignores: Vec<(RelPath, Gitignore)> = ignore_files
             .iter()
             .filter_map(|(folder, text)| {
@@ -86,44 +86,44 @@ impl<'a> Bounds<'a> {
             .collect();
         ignores.sort_by_key(|(folder, _)| folder.as_str().len());
         let folded = tree.entries.keys().map(|path| (path.as_str().to_lowercase(), path)).collect();
-        Bounds { tree, folded, ignores, task }
+        PathRules { tree, folded, ignores, task }
     }
 
     /// The path a model's words name, if it may be written.
-    pub fn check(&self, words: &str) -> Result<RelPath, Refusal> {
+    pub fn check(&self, words: &str) -> Result<RelPath, PathRefusal> {
         if words.contains('\\') {
-            return Err(Refusal::Backslash(words.to_owned()));
+            return Err(PathRefusal::Backslash(words.to_owned()));
         }
         if words.len() > PATH_MAX || words.split('/').any(|part| part.len() > PART_MAX) {
-            return Err(Refusal::TooLong(words.chars().take(40).collect()));
+            return Err(PathRefusal::TooLong(words.chars().take(40).collect()));
         }
         if words.chars().any(is_unseen) {
-            return Err(Refusal::Unseen(words.escape_default().to_string()));
+            return Err(PathRefusal::Unseen(words.escape_default().to_string()));
         }
         let path = RelPath::parse(words)?;
         if path.parts().any(|part| part.eq_ignore_ascii_case(".git")) {
-            return Err(Refusal::VersionControl(path));
+            return Err(PathRefusal::VersionControl(path));
         }
         self.check_way(&path)?;
         if self.is_steering(&path) {
-            return Err(Refusal::Steering(path));
+            return Err(PathRefusal::Steering(path));
         }
         if !self.tree.entries.contains_key(&path) && self.is_ignored(&path) {
-            return Err(Refusal::Ignored(path));
+            return Err(PathRefusal::Ignored(path));
         }
         Ok(path)
     }
 
-    fn check_way(&self, path: &RelPath) -> Result<(), Refusal> {
+    fn check_way(&self, path: &RelPath) -> Result<(), PathRefusal> {
         let entry = |at: &RelPath| self.tree.entries.get(at).map(|entry| entry.kind);
         let way = std::iter::once(path.clone()).chain(path.ancestors()).collect::<Vec<_>>();
         for at in &way {
             match entry(at) {
                 Some(EntryKind::Symlink) => {
-                    return Err(Refusal::Symlink { path: path.clone(), link: at.clone() });
+                    return Err(PathRefusal::Symlink { path: path.clone(), link: at.clone() });
                 }
                 Some(EntryKind::File | EntryKind::Exec) if at != path => {
-                    return Err(Refusal::InTheWay { path: path.clone(), other: at.clone() });
+                    return Err(PathRefusal::InTheWay { path: path.clone(), other: at.clone() });
                 }
                 Some(EntryKind::File | EntryKind::Exec) | None => {}
             }
@@ -136,18 +136,18 @@ impl<'a> Bounds<'a> {
             .map(|(other, _)| other)
             .take_while(|other| other.as_str().starts_with(path.as_str()));
         if let Some(other) = from_here.find(|other| other.as_str().starts_with(&below)) {
-            return Err(Refusal::InTheWay { path: path.clone(), other: other.clone() });
+            return Err(PathRefusal::InTheWay { path: path.clone(), other: other.clone() });
         }
         self.check_case(path)
     }
 
-    fn check_case(&self, path: &RelPath) -> Result<(), Refusal> {
+    fn check_case(&self, path: &RelPath) -> Result<(), PathRefusal> {
         let lower = path.as_str().to_lowercase();
         if let Some(other) = self.folded.get(&lower)
             && *other != path
             && !self.tree.entries.contains_key(path)
         {
-            return Err(Refusal::Case { path: path.clone(), other: (*other).clone() });
+            return Err(PathRefusal::Case { path: path.clone(), other: (*other).clone() });
         }
         // A folder that differs only in case would be another folder here and the same one elsewhere.
         for folder in path.ancestors().filter(|folder| !folder.is_root()) {
@@ -162,7 +162,7 @@ impl<'a> Bounds<'a> {
             if let Some(first) = there.peek().copied()
                 && there.all(|other| !other.as_str().starts_with(&same))
             {
-                return Err(Refusal::Case { path: path.clone(), other: first.clone() });
+                return Err(PathRefusal::Case { path: path.clone(), other: first.clone() });
             }
         }
         Ok(())

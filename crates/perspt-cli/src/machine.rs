@@ -1,0 +1,55 @@
+//! What commands get of this machine: the tools' folders and variables, the environment, and the places that stay
+//! hidden from them.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use perspt_lang::plugin::{Host, Machine};
+use perspt_store::Home;
+
+use crate::config::Config;
+
+/// Answers what plugins may ask about the machine.
+struct ThisHost {
+    workspace: String,
+}
+
+impl Host for ThisHost {
+    fn workspace(&self) -> &str {
+        &self.workspace
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        std::env::var(name).ok()
+    }
+
+    fn exists(&self, path: &str) -> bool {
+        Path::new(path).symlink_metadata().is_ok()
+    }
+
+    fn is_folder(&self, path: &str) -> bool {
+        Path::new(path).is_dir()
+    }
+}
+
+/// What the plugins say that their tools need of this machine.
+pub fn of(workspace: &Path) -> Machine {
+    Machine::of(perspt_lang::plugins(), &ThisHost { workspace: workspace.to_string_lossy().into_owned() })
+}
+
+/// The environment every command starts from: an allow-list, nothing else.
+pub fn environment(machine: &Machine) -> BTreeMap<String, String> {
+    let path = std::env::var("PATH").unwrap_or_else(|_| "/usr/local/bin:/usr/bin:/bin".to_owned());
+    let own = [("PATH", path.as_str()), ("LANG", "C.UTF-8"), ("TERM", "dumb")];
+    let own = own.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    machine.env.clone().into_iter().chain(own).collect()
+}
+
+/// What is hidden from the commands that build and test: the user's secrets and perspt's own data.
+pub fn secret_places(home: &Home, config: &Config) -> Vec<PathBuf> {
+    let variable = |name: &str| std::env::var_os(name).map(PathBuf::from);
+    let mut places = perspt_sandbox::secret_places(variable("HOME").as_deref(), &variable);
+    places.extend(home.private_places());
+    places.push(config.file());
+    places
+}
