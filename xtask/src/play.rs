@@ -3,9 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::process::Failed;
+use crate::place;
+use crate::process::{Failed, cargo};
 
-const SCENES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/scenes");
+fn scenes() -> Result<PathBuf, Failed> {
+    Ok(place::root()?.join("xtask/scenes"))
+}
 
 /// Lists the scenes, or plays one.
 pub fn by_hand(words: &[&str]) -> Result<(), Failed> {
@@ -17,23 +20,26 @@ pub fn by_hand(words: &[&str]) -> Result<(), Failed> {
 
 fn list() -> Result<(), Failed> {
     println!("cargo xtask play <scene> [--json]\n");
-    let entries = std::fs::read_dir(SCENES).map_err(|error| Failed(format!("{SCENES}: {error}")))?;
+    let scenes = scenes()?;
+    let entries =
+        std::fs::read_dir(&scenes).map_err(|error| Failed(format!("{}: {error}", scenes.display())))?;
     let mut names: Vec<String> =
         entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
     for name in names {
-        println!("  {name:<12} {}", text(&Path::new(SCENES).join(&name), "about")?);
+        println!("  {name:<12} {}", text(&scenes.join(&name), "about")?);
     }
     Ok(())
 }
 
 fn play(scene: &str, flags: &[&str]) -> Result<(), Failed> {
-    let folder = Path::new(SCENES).join(scene);
+    let folder = scenes()?.join(scene);
     if !folder.join("task").exists() {
         return Err(Failed(format!("there is no scene `{scene}`; `cargo xtask play` lists them")));
     }
-    let status = Command::new(env!("CARGO")).args(["build", "-q", "-p", "perspt-cli"]).status();
-    if !status.is_ok_and(|status| status.success()) {
+    let mut build = cargo();
+    build.args(["build", "-q", "-p", "perspt-cli"]).current_dir(place::root()?);
+    if !build.status().is_ok_and(|status| status.success()) {
         return Err(Failed("the program does not build".to_owned()));
     }
     let program = program()?;
@@ -50,7 +56,9 @@ fn play(scene: &str, flags: &[&str]) -> Result<(), Failed> {
         .map_err(|error| Failed(format!("{}: {error}", program.display())))?
         .code();
     println!();
-    println!("exit code  {} (meant: {})", code.unwrap_or(-1), text(&folder, "exit-code")?);
+    let meant = text(&folder, "exit-code")?;
+    let code = code.map_or("none".to_owned(), |code| code.to_string());
+    println!("exit code  {code} (meant: {meant})");
     println!("project    {}", project.display());
     println!("log        {}/sessions/*/log.jsonl", home.display());
     println!(
@@ -59,7 +67,7 @@ fn play(scene: &str, flags: &[&str]) -> Result<(), Failed> {
         home.display(),
         program.display()
     );
-    Ok(())
+    if code == meant { Ok(()) } else { Err(Failed(format!("it ended with {code}"))) }
 }
 
 /// The program that cargo built, beside this one.

@@ -339,7 +339,18 @@ impl EffectNote {
             Effect::Assemble { intent, attempt, .. } | Effect::Ask { intent, attempt, .. } => {
                 (Some(*intent), Some(*attempt))
             }
-            _ => (None, None),
+            Effect::Snapshot
+            | Effect::Probe
+            | Effect::Fetch { .. }
+            | Effect::LayOut { .. }
+            | Effect::Measure { .. }
+            | Effect::RunOldTests { .. }
+            | Effect::RunNewTests { .. }
+            | Effect::Judge { .. }
+            | Effect::Calibrate { .. }
+            | Effect::Parse { .. }
+            | Effect::Question { .. }
+            | Effect::Publish { .. } => (None, None),
         };
         EffectNote { kind: effect.kind(), node: key.node.clone(), intent, attempt }
     }

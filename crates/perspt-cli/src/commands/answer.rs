@@ -72,9 +72,11 @@ fn answer(session: Option<&str>, decision: Decision) -> Result<u8, Failure> {
 
 /// Why there is nothing to answer, and what can be done.
 fn not_asked(id: &SessionId, state: &SessionState, owner: Owner) -> Failure {
+    let over = state.end.as_ref().is_some_and(|end| !end.reason.is_resumable());
     let todo = match owner {
+        _ if over => "it is over; begin another one with `perspt agent`".to_owned(),
         Owner::Alive => "see `perspt status`".to_owned(),
-        Owner::Gone => format!("continue it with `perspt resume {id}{}`", allow_flags(state)),
+        Owner::Gone => format!("go on with it by `perspt resume {id}{}`", allow_flags(state)),
     };
     let why = format!("session {id} is {}", session_word(state, owner));
     Failure::usage("the session asks nothing", why, todo)

@@ -306,6 +306,6 @@ fn escalate_lines(node: &NodeId, certificate: &Certificate) {
         value(&certificate.next)
     ));
     for line in &certificate.residuals {
-        out::line(&format!("  residual {}", plain(line)));
+        out::line(&format!("  found {}", plain(line)));
     }
 }

@@ -183,7 +183,7 @@ fn what_the_tools_found_stands_in_the_certificate_though_the_last_answers_were_p
     let world = World::of(language).serve(planned(language, move |ask: &Ask| {
         if ask.ordinal == 2 { crate::support::attempt(language, "a * b + 1") } else { Reply::text("Sorry.") }
     }));
-    world.agent("add a mul function").expect(4).says("residual").says("test_mul");
+    world.agent("add a mul function").expect(4).says("  found ").says("test_mul");
 }
 
 #[test]

@@ -157,10 +157,8 @@ impl Event {
     /// The prompt or answer that this event cites; it is there until it is
     /// [released](crate::state::SessionState::releases_texts).
     pub fn text(&self) -> Option<BlobId> {
-        match self {
-            Event::EffectEnded { outcome, .. } => outcome.text(),
-            _ => None,
-        }
+        let Event::EffectEnded { outcome, .. } = self else { return None };
+        outcome.text()
     }
 
     /// Whether what somebody was asked and answered is of no more use: the plan stands, or a node is closed, or the

@@ -339,9 +339,9 @@ impl SessionState {
 
     /// The question that somebody is being asked.
     pub fn open_question(&self) -> Option<(EffectId, &InFlight, &Question)> {
-        self.in_flight.iter().find_map(|(id, flight)| match &flight.effect {
-            Effect::Question { question } => Some((*id, flight, question)),
-            _ => None,
+        self.in_flight.iter().find_map(|(id, flight)| {
+            let Effect::Question { question } = &flight.effect else { return None };
+            Some((*id, flight, question))
         })
     }
 

@@ -1,4 +1,5 @@
-//! A session as people see it. `status`, the lines, screens and pages render this and compute nothing themselves.
+//! A session as people see it. `status`, `ledger`, the summary, screens and pages render this and compute nothing
+//! themselves.
 //!
 //! [`SessionView::of`] makes it from the state and from a [`History`] of what the state does not keep. Both are folds
 //! over the same events; `perspt_store::Follower` does both.
