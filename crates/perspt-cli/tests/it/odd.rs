@@ -166,7 +166,7 @@ fn a_plan_with_an_endless_contract_goes_on_without_it() {
 #[test]
 fn a_provider_that_wants_hours_is_not_waited_for() {
     let world = World::prose().serve(|_: &Ask| Reply::retry_after(429, "99999"));
-    world.agent("add a mul function").expect(8).warns("10 minutes at the most");
+    world.agent("add a mul function").expect(8).warns("at most 10 minutes");
     assert_eq!(world.server().asks(), 1);
 }
 
