@@ -30,11 +30,15 @@ fn play(scene: &str) -> (World, Ran) {
     (world, ran.expect(text("exit-code").parse().unwrap()))
 }
 
-/// What differs from run to run and machine to machine has a word in its place.
+/// Fields of lines whose value differs from run to run or machine to machine.
+const FIELDS_THAT_VARY: &[&str] = &["workspace", "model", "merkle", "ledger", "hash", "tokens"];
+/// Lines of `status` that do.
+const STATUS_THAT_VARIES: &[&str] = &["workspace", "model", "budget", "tools"];
+
+/// The lines with `…` for what varies.
 fn masked(out: &str) -> String {
-    const VARY: [&str; 6] = ["workspace", "model", "merkle", "ledger", "hash", "tokens"];
     let mask = |word: &str| match word.split_once('=') {
-        Some((key, _)) if VARY.contains(&key) => format!("{key}=…"),
+        Some((key, _)) if FIELDS_THAT_VARY.contains(&key) => format!("{key}=…"),
         Some(("id", id)) if id.starts_with("20") => "id=…".to_owned(),
         _ if word.contains("planted") && word.contains('.') => "…".to_owned(),
         _ if word.starts_with("20") && word.matches('-').count() == 2 => "…".to_owned(),
@@ -53,8 +57,7 @@ fn every_scene_shows_these_lines() {
         let (world, ran) = play(scene);
         insta::assert_snapshot!(format!("{scene}-lines"), masked(&ran.out));
         let status = world.perspt(&["status"]).expect(0).out;
-        let fixed =
-            |line: &&str| !["workspace", "model", "budget", "tools"].iter().any(|key| line.starts_with(key));
+        let fixed = |line: &&str| !STATUS_THAT_VARIES.iter().any(|key| line.starts_with(key));
         let status: Vec<&str> = status.lines().filter(fixed).collect();
         insta::assert_snapshot!(format!("{scene}-status"), masked(&status.join("\n")));
     }
