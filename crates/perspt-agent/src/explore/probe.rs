@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use perspt_core::event::{Ended, MissingTool, RootRef, RootStages, StageTool};
-use perspt_core::stage::StepEnd;
+use perspt_core::stage::{StageRole, StepEnd};
 use perspt_core::state::SessionState;
 use perspt_lang::plugin::{Files, Machine, Plugin, Probe, Selection, ToolState, Tools};
 use perspt_sandbox::Cancel;
@@ -68,7 +68,8 @@ impl Actor {
     ) -> Result<Option<MissingTool>, EffectError> {
         let before = self.probed(state)?;
         let timeout = probe_timeout(state);
-        for probe in plugin.probes(&self.parts.machine) {
+        let required = |probe: &Probe| probe.role == StageRole::Required;
+        for probe in plugin.probes(&self.parts.machine).into_iter().filter(required) {
             let known = before.tools.get(plugin.name()).and_then(|tools| tools.get(&probe.tool));
             let Some(ToolState::Works { version: old, .. }) = known else { continue };
             let seen = run_probe(slot, plugin, &probe, timeout, cancel).await;

@@ -284,12 +284,13 @@ fn concerns(reading: &Reading, terms: &Terms<'_>) -> bool {
 
 /// A shown stage's part of a judgement.
 fn shown_verdict(reading: &Reading) -> StageVerdict {
-    let errors = reading.residuals.iter().filter(|one| one.severity == Severity::Error).count() as u32;
+    // A linter's warnings are what it is run for.
+    let found = reading.residuals.iter().filter(|one| one.severity != Severity::Note).count() as u32;
     let result = match &reading.status {
         Status::NotRun(_) => StageResult::NotRun,
         Status::Unavailable(_) => StageResult::Unavailable,
-        Status::Measured if errors == 0 => StageResult::Pass,
-        Status::Measured => StageResult::Fail(errors),
+        Status::Measured if found == 0 => StageResult::Pass,
+        Status::Measured => StageResult::Fail(found),
     };
     StageVerdict {
         stage: reading.stage.clone(),

@@ -6,7 +6,7 @@ use perspt_core::ids::TreeId;
 use perspt_core::path::RelPath;
 use perspt_core::reading::{Part, Reading, StageKind};
 use perspt_core::residual::Residual;
-use perspt_core::stage::{Root, Stage, Step, StepOutput};
+use perspt_core::stage::{Root, Stage, StageRole, Step, StepOutput};
 use serde::{Deserialize, Serialize};
 
 use super::{Files, Host, Machine, Pair, Plant};
@@ -147,6 +147,8 @@ pub struct Probe {
     pub files: BTreeMap<String, String>,
     /// What to run, in order; every step runs, whatever the one before it did.
     pub steps: Vec<Step>,
+    /// Whether a required stage needs the tool, or only a shown one. A session never ends because a shown stage's tool broke.
+    pub role: StageRole,
 }
 
 /// Whether a tool was seen to work.

@@ -25,7 +25,7 @@ mod unittest;
 use std::collections::{BTreeMap, BTreeSet};
 
 use perspt_core::path::RelPath;
-use perspt_core::reading::{Reading, StageKind};
+use perspt_core::reading::{Reading, StageKind, Status};
 use perspt_core::residual::{Class, Residual, Severity};
 use perspt_core::stage::{Root, Stage, Step, StepEnd, StepOutput};
 
@@ -36,6 +36,7 @@ use crate::plugin::{
 use crate::shared::compare::compare;
 use crate::shared::file_names::{chooses_tools, is_test_data};
 use crate::shared::old_tests;
+use crate::shared::report::measured;
 use crate::shared::stubs::new_stubs;
 use layout::PythonLayout;
 
@@ -193,12 +194,14 @@ impl Stages for Python {
     }
 
     fn read(&self, stage: &Stage, outputs: &[StepOutput], context: &ReadContext<'_>) -> Reading {
-        if stage.kind != StageKind::Test {
-            syntax::read(stage, outputs, context)
-        } else if stage.tool == stages::UNITTEST {
-            unittest::read(stage, outputs, context)
-        } else {
-            pytest::read(stage, outputs, context)
+        match stage.kind {
+            StageKind::Test if stage.tool == stages::UNITTEST => unittest::read(stage, outputs, context),
+            StageKind::Test => pytest::read(stage, outputs, context),
+            StageKind::Syntax => syntax::read(stage, outputs, context),
+            StageKind::Structure | StageKind::Build | StageKind::Lint => {
+                let status = Status::Unavailable("Python has no such stage".to_owned());
+                Reading { status, ..measured(stage, context, Vec::new(), None) }
+            }
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use perspt_core::path::RelPath;
 use perspt_core::reading::TestEnd;
-use perspt_core::stage::{StepEnd, StepOutput};
+use perspt_core::stage::{StageRole, StepEnd, StepOutput};
 
 use super::stages::{PYTEST, PYTHON, UNITTEST, interpreter};
 use super::{SYNTAX_SCRIPT, UNITTEST_SCRIPT, junit, syntax, unittest};
@@ -49,7 +49,7 @@ pub(crate) fn probes(machine: &Machine) -> Vec<Probe> {
         if tool == PYTHON {
             steps.push(step(MODULES, &[python, "-I", "-B", "-c", LIST_MODULES], &here));
         }
-        Probe { tool: tool.to_owned(), files, steps }
+        Probe { tool: tool.to_owned(), files, steps, role: StageRole::Required }
     };
     let junit = format!("--junitxml={REPORT}");
     let project = [("project/test_perspt_probe.py", TESTS)];

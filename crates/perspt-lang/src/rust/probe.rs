@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use perspt_core::path::RelPath;
-use perspt_core::stage::{StepEnd, StepOutput, Streams};
+use perspt_core::stage::{StageRole, StepEnd, StepOutput, Streams};
 
 use super::stages::{CARGO, cargo};
 use crate::plugin::{Probe, ToolState};
@@ -30,7 +30,7 @@ pub(crate) fn probe() -> Probe {
     let version = cargo("version", &["--version"], &here, target_dir);
     let mut run = cargo("run", &["test", "--offline", "--lib"], &here, target_dir);
     run.streams = Streams::Merged;
-    Probe { tool: CARGO.to_owned(), files, steps: vec![version, run] }
+    Probe { tool: CARGO.to_owned(), files, steps: vec![version, run], role: StageRole::Required }
 }
 
 /// What its outputs say.

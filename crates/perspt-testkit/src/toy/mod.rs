@@ -14,7 +14,7 @@ use std::path::Path;
 use perspt_core::path::RelPath;
 use perspt_core::reading::{PluginName, Reading, StageKind};
 use perspt_core::residual::Class;
-use perspt_core::stage::{Profile, Root, Stage, Step, StepOutput, Streams};
+use perspt_core::stage::{Profile, Root, Stage, StageRole, Step, StepOutput, Streams};
 use perspt_lang::plugin::{
     CommandKind, Expect, Fetch, Files, FromCandidate, Machine, NoTool, OldTestFile, Pair, Plant, Plugin,
     Probe, ReadContext, Selection, Stages, Structure, StructureFindings, ToolState, Tools, Words,
@@ -153,6 +153,7 @@ impl Stages for Toy {
         let two = "test passes: 1 == 1\ntest fails: 1 == 2\n";
         let files = [("toy.mod", ""), ("two_test.toy", two)];
         let probe = |tool: &str, version: Step| Probe {
+            role: StageRole::Required,
             tool: tool.to_owned(),
             files: files.map(|(name, text)| (name.to_owned(), text.to_owned())).into(),
             steps: vec![version, self.step("run", &["test"], &here, None)],
