@@ -59,6 +59,7 @@ impl Actor {
                 () = cancel.cancelled() => return Err(EffectError::Cancelled),
             },
         };
+        let answer = answer.shortened();
         let grants = match by {
             Approval::Policy => Vec::new(),
             Approval::Person => asked.grants(&answer, state),

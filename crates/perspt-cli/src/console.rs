@@ -58,7 +58,9 @@ impl Person {
         discard_pending_input();
         out::prompt(question);
         let mut reader = LineReader { held: &self.line, line: None };
+        // A line that came while nothing was asked is no answer to this question.
         let waiting = self.line.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let waiting = waiting.filter(|line| !line.is_finished());
         let line = reader.line.insert(waiting.unwrap_or_else(|| tokio::task::spawn_blocking(read_line)));
         let typed = line.await;
         reader.line = None;

@@ -51,8 +51,9 @@ impl Actor {
         let run = StageRun { state, stage, root: &root, plugin, cancel };
         let tree = TreeUnderTest { files: &files, base: None, only: Some(&only) };
         let reading = self.take_reading(run, &mut slot, tree).await?;
-        let passes = added.iter().filter(|id| passes(id, &reading)).count();
-        let tests = NewTests { added: added.len() as u32, failed_before: (added.len() - passes) as u32 };
+        let fails = |id: &&TestId| !passes(id, &reading) && !is_skipped(id, &reading);
+        let failed_before = added.iter().filter(fails).count() as u32;
+        let tests = NewTests { added: added.len() as u32, failed_before };
         let reading = self.store_blob(&reading)?;
         Ok(Ended::NewTestsRan { tests, reading, runs: slot.take_runs() })
     }
@@ -74,6 +75,14 @@ impl Actor {
         added.retain(|id| !id.is_doc() && passes(id, &reading));
         Ok(Some((added, ran.blob)))
     }
+}
+
+/// Whether the test was only skipped: then it does not say that it fails.
+fn is_skipped(id: &TestId, reading: &Reading) -> bool {
+    let results = reading.tests.iter().flat_map(|tests| &tests.results);
+    let mut ends =
+        results.filter(|(name, result)| id.is(name, result)).map(|(_, result)| result.end).peekable();
+    ends.peek().is_some() && ends.all(|end| end == TestEnd::Skipped)
 }
 
 /// Whether the test ran and every case of it passed.

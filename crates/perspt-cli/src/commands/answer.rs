@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use perspt_core::effect::Question;
-use perspt_core::event::Decision;
+use perspt_core::event::{CORRECTION_MAX, Decision};
 use perspt_core::ids::{EffectId, SessionId};
 use perspt_core::inbox::Message;
 use perspt_core::state::SessionState;
@@ -28,7 +28,17 @@ pub fn approve(args: &ApproveArgs) -> Result<u8, Failure> {
 
 /// Says no, or what is to be done instead.
 pub fn deny(args: &DenyArgs) -> Result<u8, Failure> {
-    let decision = args.instead.clone().map_or(Decision::No, Decision::Correct);
+    let decision = match args.instead.as_deref().map(str::trim) {
+        None => Decision::No,
+        Some(text) if text.is_empty() || text.chars().count() > CORRECTION_MAX => {
+            return Err(Failure::usage(
+                "`--instead` cannot be used",
+                format!("it has {} characters; it needs 1 to {CORRECTION_MAX}", text.chars().count()),
+                "say in a few sentences what is to be done instead",
+            ));
+        }
+        Some(text) => Decision::Correct(text.to_owned()),
+    };
     answer(args.session.as_deref(), decision)
 }
 

@@ -88,3 +88,33 @@ fn the_first_answer_counts_and_the_terminal_answers_the_next_question() {
     assert_eq!(typed.code, 0, "{}", typed.out);
     assert!(typed.out.contains("ANSWER answer=yes from=") && typed.out.contains("COMMIT"), "{}", typed.out);
 }
+
+#[test]
+fn a_line_that_was_typed_while_nothing_was_asked_answers_nothing() {
+    let files = json!({"output_files": ["app.py", "tests/test_app.py"]});
+    let world = asking(&PROJECT, files, says_hi());
+    let before = world.files();
+    let typed = std::thread::scope(|threads| {
+        // The late `y` comes after the plan was approved from elsewhere and before the next question.
+        let terminal = threads.spawn(|| typing(&world, &["agent", "greet says Hi"], "", "||n\n@@y\n"));
+        asks(&world, 1);
+        world.perspt(&["approve"]).expect(0);
+        terminal.join().unwrap()
+    });
+    assert_eq!(typed.code, 7, "{}", typed.out);
+    assert_eq!(world.files(), before, "{}", typed.out);
+}
+
+#[test]
+fn a_correction_says_something_and_fits_and_a_session_that_was_killed_asks_nothing() {
+    let world = one_node();
+    for text in ["  ", &"x".repeat(1001)] {
+        world.perspt(&["deny", "--instead", text]).expect(2).warns("it needs 1 to 1000");
+    }
+    let running = world.spawn(&WAITS);
+    asks(&world, 1);
+    running.signal(rustix::process::Signal::KILL);
+    running.wait();
+    world.perspt(&["status"]).expect(0).says("interrupted").never_says("perspt approve");
+    world.perspt(&["approve"]).expect(2).warns("perspt resume");
+}

@@ -185,9 +185,16 @@ fn it_is_shown_how_many_of_the_new_tests_fail_over_the_old_code() {
     let both = "from calc import add, mul\n\n\ndef test_new():\n    assert mul(2, 3) == 6\n";
     let old = "from calc import add\n\n\ndef test_old():\n    assert add(2, 3) == 5\n";
     let code = Language::Python.lib_with("a * b");
-    let files = [("calc/__init__.py", code.as_str()), ("tests/test_a.py", both), ("tests/test_b.py", old)];
+    let skipped = "import calc\nimport pytest\n\n\n@pytest.mark.skipif(not hasattr(calc, 'mul'), reason='no')\n\
+                   def test_c():\n    assert calc.add(1, 1) == 2\n";
+    let files = [
+        ("calc/__init__.py", code.as_str()),
+        ("tests/test_a.py", both),
+        ("tests/test_b.py", old),
+        ("tests/test_c.py", skipped),
+    ];
     let (_, ran) = writes(World::python(), &files, &[]);
-    ran.expect(0).says("NEW-TESTS added=2 fail_on_old_code=1");
+    ran.expect(0).says("NEW-TESTS added=3 fail_on_old_code=1");
 }
 
 #[test]

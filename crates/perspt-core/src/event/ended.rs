@@ -422,6 +422,19 @@ pub enum Decision {
     Correct(String),
 }
 
+/// The longest correction that an answer may hold, in characters.
+pub const CORRECTION_MAX: usize = 1000;
+
+impl Decision {
+    /// The answer, with a correction that fits into an event.
+    pub fn shortened(self) -> Decision {
+        match self {
+            Decision::Correct(why) => Decision::Correct(why.chars().take(CORRECTION_MAX).collect()),
+            Decision::Yes | Decision::No => self,
+        }
+    }
+}
+
 /// A judgement as the log carries it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JudgementNote {

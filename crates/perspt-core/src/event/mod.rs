@@ -25,8 +25,8 @@ pub use commit::{
 };
 pub use decode::{Unknown, decode};
 pub use ended::{
-    AskNext, Calibration, Capture, Decision, DiffNote, Ended, JudgementNote, ParseState, PlanSource,
-    Provenance, RetryClass, RunNote,
+    AskNext, CORRECTION_MAX, Calibration, Capture, Decision, DiffNote, Ended, JudgementNote, ParseState,
+    PlanSource, Provenance, RetryClass, RunNote,
 };
 pub use session::{
     Approval, MissingTool, RepoMode, RootRef, RootStages, SessionResumed, SessionStarted, Settings,

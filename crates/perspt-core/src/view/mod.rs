@@ -58,7 +58,7 @@ pub struct SessionView {
     pub nodes: Vec<NodeView>,
     /// What it is doing now.
     pub doing: Vec<EffectNote>,
-    /// The question that it waits with.
+    /// The question that its process waits with.
     pub asks: Option<QuestionView>,
     /// What the user permits.
     pub allowed: Vec<Grant>,
@@ -158,10 +158,8 @@ impl SessionView {
                 .values()
                 .map(|flight| EffectNote::of(&flight.key, &flight.effect))
                 .collect(),
-            asks: state.open_question().map(|(id, flight, question)| QuestionView {
-                id,
-                node: flight.key.node.clone(),
-                question: question.clone(),
+            asks: state.open_question().filter(|_| owner == Owner::Alive).map(|(id, flight, question)| {
+                QuestionView { id, node: flight.key.node.clone(), question: question.clone() }
             }),
             allowed: state.consents.grants.clone(),
             budget: BudgetView {
