@@ -21,6 +21,7 @@ pub mod plan;
 pub mod question;
 pub mod reading;
 pub mod residual;
+pub mod route;
 pub mod secret;
 pub mod stage;
 pub mod state;
