@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use perspt_core::effect::Effect;
 use perspt_core::event::{Decision, Ended, Event, SessionStarted, Trouble};
 use perspt_core::ids::EffectId;
+use perspt_core::route::Route;
 use perspt_core::state::{SessionState, Wanted};
 use perspt_lang::plugin::{Machine, Plugin};
 use perspt_model::Model;
@@ -27,8 +28,11 @@ use crate::question::Answers;
 use crate::trouble::{trouble, workspace_gone};
 use crate::verify::{BranchStage, JudgementInputs, Measurement};
 
-/// Makes the model a session asks; called when the first request is wanted.
-pub type ModelMaker = Box<dyn Fn(&SessionStarted) -> Result<Arc<dyn Model>, Trouble> + Send + Sync>;
+/// Makes the model of a route; called when the first request of that route is wanted.
+pub type ModelMaker = Box<dyn Fn(&SessionStarted, &Route) -> Result<Arc<dyn Model>, Trouble> + Send + Sync>;
+
+/// The models made so far, by name and endpoint.
+pub(crate) type Models = BTreeMap<(String, Option<String>), Arc<dyn Model>>;
 
 /// What an actor is made of.
 pub struct Parts {
@@ -63,7 +67,7 @@ pub struct Parts {
 /// Carries effects out for one session.
 pub struct Actor {
     pub(crate) parts: Parts,
-    pub(crate) model: Mutex<Option<Arc<dyn Model>>>,
+    pub(crate) models: Mutex<Models>,
     pub(crate) slot: OnceCell<tokio::sync::Mutex<Slot>>,
     pub(crate) stats: Mutex<Option<StatCache>>,
     pub(crate) namespaces: OnceCell<bool>,
@@ -75,7 +79,7 @@ impl Actor {
     pub fn new(parts: Parts) -> Actor {
         Actor {
             parts,
-            model: Mutex::default(),
+            models: Mutex::default(),
             slot: OnceCell::new(),
             stats: Mutex::default(),
             namespaces: OnceCell::new(),
@@ -117,8 +121,10 @@ impl Actor {
                 let stage = BranchStage { branch, stage };
                 self.calibrate(state, stage, *reading, cancel).await.map(Acted::from)
             }
-            Effect::Assemble { intent, attempt, branch, evidence } => {
-                let request = PromptRequest { node, intent: *intent, attempt: *attempt, branch, evidence };
+            Effect::PlanLocal { branch } => self.plan_local(id, state, branch),
+            Effect::Assemble { intent, attempt, branch, evidence, analysis } => {
+                let (intent, attempt, analysis) = (*intent, *attempt, *analysis);
+                let request = PromptRequest { node, intent, attempt, branch, evidence, analysis };
                 self.assemble(state, &request).map(Acted::from)
             }
             Effect::Ask { prompt, .. } => self.ask(state, *prompt, cancel).await.map(Acted::from),
@@ -155,12 +161,8 @@ impl Actor {
 
 impl Act for Actor {
     fn ready(&self, effect: &Effect, state: &SessionState) -> Result<(), Trouble> {
-        let (Effect::Ask { .. }, Some(meta)) = (effect, &state.meta) else { return Ok(()) };
-        let mut model = self.model.lock().unwrap_or_else(PoisonError::into_inner);
-        if model.is_none() {
-            *model = Some((self.parts.model)(meta)?);
-        }
-        Ok(())
+        let (Effect::Ask { intent, .. }, Some(meta)) = (effect, &state.meta) else { return Ok(()) };
+        self.model_of(meta, &state.route(intent.tier())).map(|_| ())
     }
 
     fn act(

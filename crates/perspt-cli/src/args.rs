@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 use perspt_core::consent::Grant;
+use perspt_core::route::Tier;
 
 /// A terminal coding agent that keeps only what it can prove.
 #[derive(Debug, Parser)]
@@ -35,6 +36,8 @@ pub enum Command {
     Config(ConfigArgs),
     /// Check which tools work here and what to install
     Doctor(DoctorArgs),
+    /// Ask a model and print its answer, or talk with it line by line
+    SimpleChat(SimpleChatArgs),
     /// Watch a recorded model build a small project, verified by real tools
     Demo(DemoArgs),
 }
@@ -48,12 +51,24 @@ pub struct RunArgs {
     /// Without a terminal, wait until `perspt approve` or `perspt deny` answers
     #[arg(long, conflicts_with = "yes")]
     pub wait_for_approval: bool,
-    /// The model, or `replay:DIR` for recorded answers
+    /// The model: `provider::model`, an alias, a bare name, or `replay:DIR` for recorded answers
     #[arg(long, value_name = "NAME")]
     pub model: Option<String>,
+    /// Models for single tiers.
+    #[command(flatten)]
+    pub tiers: TierArgs,
     /// The endpoint, `/v1` included
     #[arg(long, value_name = "URL")]
     pub base_url: Option<String>,
+    /// At most this many US dollars
+    #[arg(long, value_name = "DOLLARS")]
+    pub max_cost: Option<String>,
+    /// Save every call in this folder, to be played back with `--model replay:DIR`
+    #[arg(long, value_name = "DIR")]
+    pub record: Option<PathBuf>,
+    /// Keep prompts and answers for good, with secrets hidden
+    #[arg(long)]
+    pub log_llm: bool,
     /// At most this many model calls
     #[arg(long, value_name = "N")]
     pub max_steps: Option<u64>,
@@ -70,6 +85,56 @@ pub struct RunArgs {
     /// Print every event as a JSON line
     #[arg(long)]
     pub json: bool,
+}
+
+impl RunArgs {
+    /// Whether a flag says which model to ask, or where.
+    pub fn names_models(&self) -> bool {
+        let tiers = self.tiers.named();
+        let in_tiers = tiers.iter().any(|(_, model, fallback)| model.is_some() || fallback.is_some());
+        in_tiers || self.model.is_some() || self.base_url.is_some()
+    }
+}
+
+/// Models for single tiers, and those that take over where one fails.
+#[derive(Debug, Clone, Default, ClapArgs)]
+pub struct TierArgs {
+    /// The model that plans
+    #[arg(long, value_name = "NAME", help_heading = "Models for single tiers")]
+    pub architect_model: Option<String>,
+    /// The model that writes files
+    #[arg(long, value_name = "NAME", help_heading = "Models for single tiers")]
+    pub actuator_model: Option<String>,
+    /// The model that explains findings
+    #[arg(long, value_name = "NAME", help_heading = "Models for single tiers")]
+    pub verifier_model: Option<String>,
+    /// The model that looks ahead and summarises
+    #[arg(long, value_name = "NAME", help_heading = "Models for single tiers")]
+    pub speculator_model: Option<String>,
+    /// Plans where that one fails
+    #[arg(long, value_name = "NAME", help_heading = "Models for single tiers")]
+    pub architect_fallback_model: Option<String>,
+    /// Writes files where that one fails
+    #[arg(long, value_name = "NAME", help_heading = "Models for single tiers")]
+    pub actuator_fallback_model: Option<String>,
+    /// Explains findings where that one fails
+    #[arg(long, value_name = "NAME", help_heading = "Models for single tiers")]
+    pub verifier_fallback_model: Option<String>,
+    /// Looks ahead where that one fails
+    #[arg(long, value_name = "NAME", help_heading = "Models for single tiers")]
+    pub speculator_fallback_model: Option<String>,
+}
+
+impl TierArgs {
+    /// Each tier with its model and its fallback.
+    pub fn named(&self) -> [(Tier, &Option<String>, &Option<String>); 4] {
+        [
+            (Tier::Architect, &self.architect_model, &self.architect_fallback_model),
+            (Tier::Actuator, &self.actuator_model, &self.actuator_fallback_model),
+            (Tier::Verifier, &self.verifier_model, &self.verifier_fallback_model),
+            (Tier::Speculator, &self.speculator_model, &self.speculator_fallback_model),
+        ]
+    }
 }
 
 /// `perspt agent`.
@@ -92,6 +157,13 @@ pub struct AgentArgs {
     /// The language of a new project; without it the task's words or the plan's files decide
     #[arg(long, value_name = "LANGUAGE")]
     pub lang: Option<String>,
+    /// How the task becomes a plan: `local-edit` (one step, no architect), `single-file` or
+    /// `feature-increment`
+    #[arg(long, value_name = "POLICY")]
+    pub planning_policy: Option<String>,
+    /// Do the task in one file, in one step
+    #[arg(long, conflicts_with = "planning_policy")]
+    pub single_file: bool,
     /// How it runs.
     #[command(flatten)]
     pub run: RunArgs,
@@ -182,6 +254,29 @@ pub struct DoctorArgs {
     /// The folder whose tools are checked
     #[arg(short, long, value_name = "DIR")]
     pub workspace: Option<PathBuf>,
+    /// Ask the model one question and say what came back
+    #[arg(long)]
+    pub online: bool,
+    /// The model to ask, as for `perspt agent`
+    #[arg(long, value_name = "NAME")]
+    pub model: Option<String>,
+    /// Its endpoint
+    #[arg(long, value_name = "URL")]
+    pub base_url: Option<String>,
+}
+
+/// `perspt simple-chat`.
+#[derive(Debug, ClapArgs)]
+pub struct SimpleChatArgs {
+    /// What to say, together with standard input if that is no terminal; `-` is standard input alone. With neither,
+    /// you talk line by line
+    pub message: Option<String>,
+    /// The model, or `replay:DIR` for recorded answers
+    #[arg(long, value_name = "NAME")]
+    pub model: Option<String>,
+    /// The endpoint, `/v1` included
+    #[arg(long, value_name = "URL")]
+    pub base_url: Option<String>,
 }
 
 /// The demo's languages.

@@ -120,6 +120,9 @@ fn cite(event: &Event, cited: &mut BTreeSet<BlobId>) {
         | Ended::Fetched { .. }
         | Ended::Calibrated { .. }
         | Ended::Assembled { .. }
+        | Ended::TooLargeForModel { .. }
+        | Ended::PlannedLocally
+        | Ended::AnalysisParsed { .. }
         | Ended::Answered { .. }
         | Ended::AskFailed { .. }
         | Ended::PlanParsed { .. }

@@ -5,23 +5,21 @@ use std::path::{Path, PathBuf};
 
 use etcetera::BaseStrategy;
 use perspt_core::consent::{BadGrant, Grant, GrantedBy};
-use perspt_core::event::Settings;
+use perspt_core::event::{PlanningPolicy, Settings};
 use perspt_core::grade::Require;
 use perspt_core::residual::Milli;
+use perspt_core::route::{AnswerForm, Tier};
 use toml_edit::DocumentMut;
 
 use crate::args::RunArgs;
 use crate::fail::Failure;
 
-/// The model that is asked where nothing names one.
-pub const DEFAULT_MODEL: &str = "gpt-5";
-/// The endpoint that is used where nothing names one.
-pub const DEFAULT_BASE_URL: &str = "https://api.openai.com/v1";
-
 /// No provider's model has a longer name, and every event that carries it must fit into the log.
 const MODEL_MAX: usize = 200;
 /// For addresses, and for the folder in `replay:DIR`.
 const PLACE_MAX: usize = 2000;
+/// A smaller window has no room for a prompt and its answer.
+const LEAST_WINDOW: u32 = 2000;
 
 /// The user's file in the data directory.
 const FILE: &str = "config.toml";
@@ -65,8 +63,6 @@ pub struct Config {
     pub home: PathBuf,
     /// Where the data directory comes from.
     pub home_source: Source,
-    /// Whether a key for the provider is in the environment. The key itself is read when it is needed.
-    pub has_key: bool,
 }
 
 /// Gives the built-in value of a key as text.
@@ -74,8 +70,21 @@ type BuiltIn = fn(&Settings) -> String;
 
 /// The keys of the configuration.
 const KEYS: &[(&str, BuiltIn)] = &[
-    ("model", |_| DEFAULT_MODEL.to_owned()),
-    ("base_url", |_| DEFAULT_BASE_URL.to_owned()),
+    ("model", |_| String::new()),
+    ("architect_model", |_| String::new()),
+    ("actuator_model", |_| String::new()),
+    ("verifier_model", |_| String::new()),
+    ("speculator_model", |_| String::new()),
+    ("architect_fallback_model", |_| String::new()),
+    ("actuator_fallback_model", |_| String::new()),
+    ("verifier_fallback_model", |_| String::new()),
+    ("speculator_fallback_model", |_| String::new()),
+    ("base_url", |_| String::new()),
+    ("answer_form", |_| String::new()),
+    ("context_window", |_| String::new()),
+    ("planning_policy", |_| String::new()),
+    ("parse.recovery", |_| "tolerant".to_owned()),
+    ("max_cost", |_| String::new()),
     ("max_steps", |settings| settings.limits.steps.to_string()),
     ("max_tokens", |settings| settings.limits.tokens.to_string()),
     ("max_time", |settings| (settings.limits.time_ms / 60_000).to_string()),
@@ -111,18 +120,23 @@ impl Config {
                 values.insert(key, Value { text, source: Source::Environment(variable.to_owned()) });
             }
         };
-        from_env("base_url", "OPENAI_BASE_URL");
         for (key, _) in KEYS {
-            from_env(key, &format!("PERSPT_{}", key.to_uppercase()));
+            from_env(key, &format!("PERSPT_{}", key.to_uppercase().replace('.', "_")));
         }
-        let has_key = env_text("OPENAI_API_KEY").is_some();
-        Ok(Config { values, home, home_source, has_key })
+        Ok(Config { values, home, home_source })
     }
 
     /// The flags' layer.
     pub fn with_run_args(mut self, args: &RunArgs) -> Config {
         self.flag("model", "--model", args.model.clone());
         self.flag("base_url", "--base-url", args.base_url.clone());
+        for (tier, model, fallback) in args.tiers.named() {
+            let (key, flag) = tier_key(tier);
+            self.flag(key, flag, model.clone());
+            let (key, flag) = fallback_key(tier);
+            self.flag(key, flag, fallback.clone());
+        }
+        self.flag("max_cost", "--max-cost", args.max_cost.clone());
         self.flag("max_steps", "--max-steps", args.max_steps.map(|n| n.to_string()));
         self.flag("max_tokens", "--max-tokens", args.max_tokens.map(|n| n.to_string()));
         self.flag("max_time", "--max-time", args.max_time.map(|n| n.to_string()));
@@ -154,7 +168,7 @@ impl Config {
         self.values.get(key).is_some_and(|value| value.source != Source::BuiltIn)
     }
 
-    /// The endpoint, unless it is the built-in one.
+    /// The endpoint, where one is named.
     pub fn base_url(&self) -> Result<Option<&str>, Failure> {
         let text = self.text("base_url");
         if text.len() > PLACE_MAX {
@@ -163,14 +177,64 @@ impl Config {
         Ok(self.is_set("base_url").then_some(text))
     }
 
-    pub fn model(&self) -> Result<&str, Failure> {
-        let name = self.text("model").trim();
+    /// The model that a key names, where it names one.
+    pub fn model(&self, key: &'static str) -> Result<Option<&str>, Failure> {
+        if !self.is_set(key) {
+            return Ok(None);
+        }
+        let name = self.text(key).trim();
         let most = if name.starts_with("replay:") { PLACE_MAX } else { MODEL_MAX };
         if name.is_empty() || name.len() > most || name.chars().any(char::is_control) {
             let wanted = format!("a name of at most {most} bytes without control characters");
-            return Err(self.invalid("model", &wanted));
+            return Err(self.invalid(key, &wanted));
         }
-        Ok(name)
+        Ok(Some(name))
+    }
+
+    /// The form that answers are asked for in, where the user names one.
+    pub fn answer_form(&self) -> Result<Option<AnswerForm>, Failure> {
+        match self.text("answer_form").trim() {
+            "" => Ok(None),
+            "blocks" => Ok(Some(AnswerForm::Blocks)),
+            "json" => Ok(Some(AnswerForm::Json)),
+            _ => Err(self.invalid("answer_form", "`blocks` or `json`")),
+        }
+    }
+
+    /// The window of the model, where the user names it.
+    pub fn context_window(&self) -> Result<Option<u32>, Failure> {
+        if !self.is_set("context_window") {
+            return Ok(None);
+        }
+        let window = self.number("context_window")?;
+        let window = u32::try_from(window).ok().filter(|window| *window >= LEAST_WINDOW);
+        let wanted = format!("a number of tokens, {LEAST_WINDOW} or more");
+        window.map(Some).ok_or_else(|| self.invalid("context_window", &wanted))
+    }
+
+    /// How the task becomes a plan, where the user says so.
+    pub fn planning(&self) -> Result<Option<PlanningPolicy>, Failure> {
+        let word = self.text("planning_policy").trim();
+        if word.is_empty() {
+            return Ok(None);
+        }
+        let known = PlanningPolicy::ALL.into_iter().find(|policy| policy.as_str() == word);
+        let words = PlanningPolicy::ALL.map(PlanningPolicy::as_str).join(", ");
+        known.map(Some).ok_or_else(|| self.invalid("planning_policy", &format!("one of {words}")))
+    }
+
+    /// The most that a session may cost, in millionths of a US dollar.
+    pub fn max_cost(&self) -> Result<Option<u64>, Failure> {
+        if !self.is_set("max_cost") {
+            return Ok(None);
+        }
+        let text = self.text("max_cost").trim().trim_start_matches('$');
+        let (whole, rest) = text.split_once('.').unwrap_or((text, ""));
+        let digits = |part: &str| part.chars().all(|c| c.is_ascii_digit());
+        let fine = (1..=9).contains(&whole.len()) && digits(whole) && digits(rest) && rest.len() <= 6;
+        let cost = fine.then(|| format!("{whole}{rest:0<6}").parse::<u64>().ok()).flatten();
+        let wanted = "an amount of US dollars, as `2.50`";
+        cost.filter(|cost| *cost > 0).map(Some).ok_or_else(|| self.invalid("max_cost", wanted))
     }
 
     /// What the user permits: words of `--allow`, with commas between or as a list.
@@ -191,6 +255,12 @@ impl Config {
         settings.limits.steps = self.number("max_steps")?;
         settings.limits.tokens = self.number("max_tokens")?;
         settings.limits.time_ms = self.number("max_time")?.saturating_mul(60_000);
+        settings.limits.cost = self.max_cost()?;
+        settings.strict_answers = match self.text("parse.recovery").trim() {
+            "strict" => true,
+            "tolerant" => false,
+            _ => return Err(self.invalid("parse.recovery", "`tolerant` or `strict`")),
+        };
         settings.output_tokens = u32::try_from(self.number("output_tokens")?).unwrap_or(u32::MAX);
         settings.first_byte_ms = self.number("first_byte_ms")?;
         settings.idle_ms = self.number("idle_ms")?;
@@ -256,13 +326,29 @@ fn for_message(key: &str, value: &Value) -> String {
     }
 }
 
-fn env_text(name: &str) -> Option<String> {
+/// A variable that is set to something.
+pub fn env_text(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|text| !text.trim().is_empty())
 }
 
-/// The provider's key, read at the moment it is needed.
-pub fn provider_key() -> Option<String> {
-    env_text("OPENAI_API_KEY")
+/// The key of the configuration that names a tier's model, and the flag that sets it.
+pub fn tier_key(tier: Tier) -> (&'static str, &'static str) {
+    match tier {
+        Tier::Architect => ("architect_model", "--architect-model"),
+        Tier::Actuator => ("actuator_model", "--actuator-model"),
+        Tier::Verifier => ("verifier_model", "--verifier-model"),
+        Tier::Speculator => ("speculator_model", "--speculator-model"),
+    }
+}
+
+/// The same for the tier's fallback.
+pub fn fallback_key(tier: Tier) -> (&'static str, &'static str) {
+    match tier {
+        Tier::Architect => ("architect_fallback_model", "--architect-fallback-model"),
+        Tier::Actuator => ("actuator_fallback_model", "--actuator-fallback-model"),
+        Tier::Verifier => ("verifier_fallback_model", "--verifier-fallback-model"),
+        Tier::Speculator => ("speculator_fallback_model", "--speculator-fallback-model"),
+    }
 }
 
 /// The data directory as it is used: a link in its own path would be seen differently by confined commands.
@@ -331,7 +417,7 @@ fn read_file(path: &Path, values: &mut BTreeMap<&'static str, Value>) -> Result<
     };
     let document: DocumentMut =
         text.parse().map_err(|error: toml_edit::TomlError| bad(error.message().to_owned()))?;
-    for (name, item) in document.iter() {
+    for (name, item) in flattened(&document) {
         let Some((key, _)) = KEYS.iter().find(|(key, _)| *key == name) else {
             return Err(bad(format!("`{name}` is not a key (see `perspt config --show`)")));
         };
@@ -343,4 +429,16 @@ fn read_file(path: &Path, values: &mut BTreeMap<&'static str, Value>) -> Result<
         values.insert(key, Value { text, source: Source::File(path.to_owned()) });
     }
     Ok(())
+}
+
+/// The file's values by name; those of a table `[parse]` as `parse.recovery`.
+fn flattened(document: &DocumentMut) -> Vec<(String, &toml_edit::Item)> {
+    let mut values = Vec::new();
+    for (name, item) in document.iter() {
+        match item.as_table_like().filter(|_| !item.is_value() || item.is_inline_table()) {
+            Some(table) => values.extend(table.iter().map(|(key, item)| (format!("{name}.{key}"), item))),
+            None => values.push((name.to_owned(), item)),
+        }
+    }
+    values
 }

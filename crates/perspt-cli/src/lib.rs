@@ -12,7 +12,7 @@ mod demo;
 mod fail;
 mod interrupts;
 mod machine;
-mod model;
+mod models;
 mod out;
 mod pick;
 mod session_id;

@@ -30,6 +30,16 @@ pub fn json_line(text: &str) {
     line(&shown);
 }
 
+/// Prints a piece of an answer on stdout. At a terminal, characters that steer it are left out; elsewhere the bytes are
+/// those of the answer.
+pub fn piece(text: &str) -> std::io::Result<()> {
+    if !std::io::stdout().is_terminal() {
+        return write_whole(text);
+    }
+    let shown: String = text.chars().filter(|c| matches!(c, '\n' | '\t') || !steers(*c)).collect();
+    write_whole(&shown)
+}
+
 /// Writes to the descriptor itself. The standard library's stdout hides that a descriptor cannot be written.
 fn write_whole(text: &str) -> std::io::Result<()> {
     let mut left = text.as_bytes();

@@ -1,23 +1,28 @@
 //! Putting a session together: data directory, runner, model, console and plugins, and the loop over them.
 
 use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use perspt_agent::actor::{Actor, Parts};
+use perspt_agent::actor::{Actor, ModelMaker, Parts};
 use perspt_agent::open::Open;
 use perspt_agent::ports::{SystemClock, View};
 use perspt_agent::session::{Session, run};
 use perspt_agent::trouble::too_many_files;
+use perspt_core::event::Trouble;
 use perspt_core::state::SessionState;
+use perspt_model::Recording;
 use perspt_policy::mask::Masks;
 use perspt_sandbox::Runner;
 use perspt_store::{Home, RealDisk};
 
+use crate::args::RunArgs;
 use crate::config::{self, Config};
 use crate::console::Person;
 use crate::fail::Failure;
 use crate::interrupts::ProcessInterrupts;
-use crate::{machine, model};
+use crate::machine;
+use crate::models::Models;
 
 /// The hidden word under which this program is the sandbox's helper.
 pub const BOX: &str = "__box";
@@ -42,7 +47,7 @@ pub fn runner() -> Result<Runner, Failure> {
 }
 
 /// What is never shown: the values of secret variables, the provider's key among them, and what looks like a secret.
-fn masks() -> Masks {
+pub fn masks() -> Masks {
     let text =
         |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
     Masks::knowing(std::env::vars_os().filter_map(text))
@@ -59,8 +64,55 @@ pub fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     })
 }
 
+/// Where calls to models are saved, beside the log.
+#[derive(Debug, Clone, Default)]
+pub struct Recordings {
+    /// A folder that the user names; it can be played back.
+    pub folder: Option<PathBuf>,
+    /// Whether they are kept with the session.
+    pub in_session: bool,
+}
+
+impl Recordings {
+    /// As the command line says.
+    pub fn of(run: &RunArgs) -> Recordings {
+        Recordings { folder: run.record.clone(), in_session: run.log_llm }
+    }
+
+    /// A maker whose models save what they are asked and what they answer, with secrets hidden.
+    fn around(&self, maker: ModelMaker, session: &Path) -> Result<ModelMaker, Failure> {
+        let kept = self.in_session.then(|| session.join("llm"));
+        let folders: Vec<PathBuf> = self.folder.iter().cloned().chain(kept).collect();
+        for folder in &folders {
+            std::fs::create_dir_all(folder).map_err(|error| {
+                let why = format!("{}: {error}", folder.display());
+                Failure::usage("calls cannot be recorded", why, "name a folder that you can write to")
+            })?;
+        }
+        Ok(Box::new(move |meta, route| {
+            let mut model = maker(meta, route)?;
+            for folder in &folders {
+                let masks = masks();
+                let recording = Recording::wrap(model, folder, Box::new(move |text| masks.masked(text)));
+                model = Arc::new(recording.map_err(|error| Trouble {
+                    what: "calls cannot be recorded".to_owned(),
+                    why: error.to_string(),
+                    todo: "name a folder that you can write to".to_owned(),
+                })?);
+            }
+            Ok(model)
+        }))
+    }
+}
+
 /// Runs an opened session to its end, on a runtime of its own.
-pub fn drive(home: &Home, config: &Config, open: Open, view: &mut dyn View) -> Result<SessionState, Failure> {
+pub fn drive(
+    home: &Home,
+    config: &Config,
+    open: Open,
+    recordings: &Recordings,
+    view: &mut dyn View,
+) -> Result<SessionState, Failure> {
     let Open { mut writer, state, history, workspace, lease, .. } = open;
     let session = writer.session().clone();
     let runtime = runtime()?;
@@ -77,7 +129,7 @@ pub fn drive(home: &Home, config: &Config, open: Open, view: &mut dyn View) -> R
         plugins: perspt_lang::plugins().to_vec(),
         secret_places: machine::secret_places(home, config),
         masks: masks(),
-        model: model::maker(config)?,
+        model: recordings.around(Models::maker(config)?, &home.session_dir(&session))?,
         console: Arc::new(Person::default()),
     };
     let inbox = home.inbox(&session)?;

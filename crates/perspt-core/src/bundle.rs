@@ -46,10 +46,11 @@ pub enum Artifact {
 }
 
 /// All that one answer asks for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bundle {
     /// The operations, in order.
+    #[serde(default)]
     pub artifacts: Vec<Artifact>,
     /// Commands to run, in order.
     #[serde(default)]

@@ -8,6 +8,7 @@ use crate::consent::Need;
 use crate::hash::Sha;
 use crate::ids::{BlobId, EffectId, NodeId, SessionId, TreeId};
 use crate::reading::{StageId, StageKind};
+use crate::route::Tier;
 
 /// A tree by name, and the blob that lists it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -51,6 +52,15 @@ pub enum Intent {
     /// After an answer that could not be read.
     #[serde(rename = "malformed")]
     Malformed,
+    /// What the tools found is explained, before the next answer is asked for.
+    #[serde(rename = "verifier.analysis")]
+    Analysis,
+    /// The first answer of a node that nobody planned.
+    #[serde(rename = "solo.generate")]
+    SoloGenerate,
+    /// The next answer of a node that nobody planned, after tools found fault with the last.
+    #[serde(rename = "solo.correction")]
+    SoloCorrection,
 }
 
 impl Intent {
@@ -63,6 +73,23 @@ impl Intent {
             Intent::Correction => "correction",
             Intent::Retarget => "retarget",
             Intent::Malformed => "malformed",
+            Intent::Analysis => "verifier.analysis",
+            Intent::SoloGenerate => "solo.generate",
+            Intent::SoloCorrection => "solo.correction",
+        }
+    }
+
+    /// The tier whose model is asked.
+    pub fn tier(self) -> Tier {
+        match self {
+            Intent::ArchitectExisting | Intent::ArchitectGreenfield => Tier::Architect,
+            Intent::Generate
+            | Intent::Correction
+            | Intent::Retarget
+            | Intent::Malformed
+            | Intent::SoloGenerate
+            | Intent::SoloCorrection => Tier::Actuator,
+            Intent::Analysis => Tier::Verifier,
         }
     }
 }
@@ -77,6 +104,23 @@ pub enum Expects {
     PlanOrFallback,
     /// A bundle for the node, on top of this branch.
     Bundle(Branch),
+    /// An explanation of what the tools found.
+    Analysis,
+}
+
+/// Which model a request goes to.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct AskRoute {
+    /// The tier.
+    pub tier: Tier,
+    /// The model.
+    pub model: String,
+    /// Its endpoint, without credentials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_url: Option<String>,
+    /// Whether it is the tier's fallback.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fallback: bool,
 }
 
 /// Something to do.
@@ -150,6 +194,11 @@ pub enum Effect {
         /// Its reading without the plant.
         reading: BlobId,
     },
+    /// Make a plan of one node with no model's help.
+    PlanLocal {
+        /// The tree it is for.
+        branch: Branch,
+    },
     /// Gather context and compile a prompt.
     Assemble {
         /// Why the model will be asked.
@@ -161,6 +210,9 @@ pub enum Effect {
         /// Readings or rejected answers the prompt must speak of.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         evidence: Vec<BlobId>,
+        /// What the verifier's model made of them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        analysis: Option<BlobId>,
     },
     /// One request to the model.
     Ask {
@@ -172,6 +224,9 @@ pub enum Effect {
         prompt: BlobId,
         /// The most it may cost.
         estimate: Spend,
+        /// Which model is asked; absent in logs from before there were tiers.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        route: Option<Box<AskRoute>>,
     },
     /// Read an answer.
     Parse {
@@ -247,6 +302,8 @@ pub enum EffectKind {
     Judge,
     /// See [`Effect::Calibrate`].
     Calibrate(StageKind),
+    /// See [`Effect::PlanLocal`].
+    PlanLocal,
     /// See [`Effect::Assemble`].
     Assemble,
     /// See [`Effect::Ask`].
@@ -272,6 +329,7 @@ impl Effect {
             Effect::RunNewTests { .. } => EffectKind::RunNewTests,
             Effect::Judge { .. } => EffectKind::Judge,
             Effect::Calibrate { stage, .. } => EffectKind::Calibrate(stage.kind),
+            Effect::PlanLocal { .. } => EffectKind::PlanLocal,
             Effect::Assemble { .. } => EffectKind::Assemble,
             Effect::Ask { .. } => EffectKind::Ask,
             Effect::Parse { .. } => EffectKind::Parse,
@@ -284,7 +342,11 @@ impl Effect {
     pub fn asks(&self) -> bool {
         matches!(
             self,
-            Effect::Assemble { .. } | Effect::Ask { .. } | Effect::Parse { .. } | Effect::Question { .. }
+            Effect::PlanLocal { .. }
+                | Effect::Assemble { .. }
+                | Effect::Ask { .. }
+                | Effect::Parse { .. }
+                | Effect::Question { .. }
         )
     }
 
@@ -301,6 +363,7 @@ impl Effect {
             | Effect::RunNewTests { .. }
             | Effect::Judge { .. }
             | Effect::Calibrate { .. }
+            | Effect::PlanLocal { .. }
             | Effect::Assemble { .. }
             | Effect::Parse { .. }
             | Effect::Question { .. }
@@ -330,6 +393,9 @@ pub struct EffectNote {
     /// The tag line's number, where the model was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
+    /// The tier whose model was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tier: Option<Tier>,
 }
 
 impl EffectNote {
@@ -348,11 +414,16 @@ impl EffectNote {
             | Effect::RunNewTests { .. }
             | Effect::Judge { .. }
             | Effect::Calibrate { .. }
+            | Effect::PlanLocal { .. }
             | Effect::Parse { .. }
             | Effect::Question { .. }
             | Effect::Publish { .. } => (None, None),
         };
-        EffectNote { kind: effect.kind(), node: key.node.clone(), intent, attempt }
+        let tier = match effect {
+            Effect::Ask { route, .. } => route.as_ref().map(|route| route.tier),
+            _ => None,
+        };
+        EffectNote { kind: effect.kind(), node: key.node.clone(), intent, attempt, tier }
     }
 }
 

@@ -100,6 +100,8 @@ pub enum OpenScope {
     /// Every source and manifest of its roots, existing or new, new tests, and prose; of existing tests those it
     /// declares to change.
     Open,
+    /// As `Open`, but of code it writes one file, tests aside.
+    OneFile,
 }
 
 impl OpenScope {
@@ -146,6 +148,26 @@ pub struct PlanNode {
     /// Open where no file is listed, and in the fallback graph.
     #[serde(default)]
     pub scope: OpenScope,
+}
+
+impl PlanNode {
+    /// A node of which nothing is known but its name and its files.
+    pub fn plain(id: &str, output_files: Vec<RelPath>) -> PlanNode {
+        PlanNode {
+            id: NodeId(id.to_owned()),
+            goal: String::new(),
+            context_files: vec![],
+            output_files,
+            modifies: vec![],
+            dependencies: vec![],
+            task_type: TaskType::default(),
+            node_class: NodeClass::default(),
+            changes_tests: vec![],
+            leaves_red: vec![],
+            contract: Contract::default(),
+            scope: OpenScope::default(),
+        }
+    }
 }
 
 /// The nodes of a plan.

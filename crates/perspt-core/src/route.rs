@@ -2,6 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+/// The most bytes that a session's model, endpoint and routes have in the log, together: they stand in one event with
+/// the task.
+pub const MODELS_MAX: usize = 2800;
+
 /// What a model is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -29,6 +29,7 @@ mod syntax;
 
 pub use plugin::Plugin;
 pub use shared::mentions::mentions;
+pub use syntax::{OutlineItem, outline};
 
 static PLUGINS: [&dyn Plugin; 2] = [&rust::Rust, &python::Python];
 

@@ -33,10 +33,10 @@ pub enum ModelError {
         /// What is wrong with it.
         why: String,
     },
-    /// Nothing is recorded under this tag.
+    /// Nothing is recorded under this tag, or for this text.
     #[error("no answer is recorded for {tag}; the file {file} is missing")]
     NotRecorded {
-        /// The tag line.
+        /// The tag line, or other words for the prompt.
         tag: String,
         /// The file that would hold it.
         file: String,
@@ -120,7 +120,7 @@ pub enum ModelError {
         bytes_received: u64,
     },
     /// Part of the response could not be understood.
-    #[error("the provider sent something that is not a chat-completions event: {excerpt}")]
+    #[error("the provider sent something that is no event of its protocol: {excerpt}")]
     MalformedEvent {
         /// The start of it.
         excerpt: String,
@@ -133,9 +133,9 @@ pub enum ModelError {
         /// Its code, where it gave one.
         code: Option<String>,
     },
-    /// A good status, but neither a stream nor a chat completion.
+    /// A good status, but neither a stream nor a document of the protocol.
     #[error(
-        "the address answers, but not as a chat-completions service ({content_type}), check the base URL: {excerpt}"
+        "the address answers, but not in the provider's protocol ({content_type}), check the base URL and the provider: {excerpt}"
     )]
     NotAChat {
         /// The response's content type.
@@ -312,18 +312,21 @@ impl ModelError {
 
 /// Codes of in-band errors that a repeat does not cure. Numbers are read as HTTP statuses.
 fn is_lasting(code: &str) -> bool {
-    const LASTING: [&str; 11] = [
+    const LASTING: [&str; 14] = [
         "authentication_error",
+        "billing_error",
         "billing_hard_limit_reached",
         "content_filter",
         "content_policy_violation",
         "context_length_exceeded",
         "insufficient_quota",
         "invalid_api_key",
+        "invalid_prompt",
         "invalid_request_error",
         "model_not_found",
         "not_found_error",
         "permission_error",
+        "request_too_large",
     ];
     match code.parse::<u16>() {
         Ok(status) => (400..500).contains(&status) && !matches!(status, 408 | 409 | 425 | 429),

@@ -2,7 +2,10 @@
 
 use std::fmt;
 
+use perspt_core::hash::Sha;
 use perspt_core::ids::NodeId;
+
+use crate::estimate::estimate_tokens;
 
 /// What a prompt is for, told by intent, node and attempt. Logs, recordings and scripted models match on it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -61,23 +64,102 @@ impl fmt::Display for Tag {
     }
 }
 
+/// Who said something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Role {
+    /// The one who asks.
+    User,
+    /// The model, in an earlier answer.
+    Assistant,
+}
+
+impl Role {
+    /// The word for people and recordings.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Role::User => "user",
+            Role::Assistant => "assistant",
+        }
+    }
+}
+
+/// One piece of a conversation.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Turn {
+    /// Who says it.
+    pub role: Role,
+    /// What is said.
+    pub text: String,
+    /// How many bytes at the start of the text later calls will send again. Protocols that mark what is to be cached
+    /// put a mark there; the others do not look at it. Zero where nothing is known to come again.
+    pub stable: usize,
+}
+
+impl Turn {
+    /// Something the user says, none of it known to be sent again.
+    pub fn user(text: impl Into<String>) -> Turn {
+        Turn { role: Role::User, text: text.into(), stable: 0 }
+    }
+
+    /// Something the model has said.
+    pub fn assistant(text: impl Into<String>) -> Turn {
+        Turn { role: Role::Assistant, text: text.into(), stable: 0 }
+    }
+
+    /// The text with another number of bytes that are sent again.
+    pub fn with_stable(self, stable: usize) -> Turn {
+        Turn { stable, ..self }
+    }
+
+    /// The part that is sent again and the rest. `None` where there is no place between two parts: nothing or
+    /// everything comes again, or the place lies within a character.
+    pub fn parts(&self) -> Option<(&str, &str)> {
+        let inside = 0 < self.stable && self.stable < self.text.len();
+        inside.then(|| self.text.split_at_checked(self.stable)).flatten()
+    }
+}
+
 /// What is sent to a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prompt {
-    /// What the prompt is for.
-    pub tag: Tag,
+    /// What the prompt is for. A chat has none.
+    pub tag: Option<Tag>,
     /// Stable text, equal byte for byte over a session's calls of one intent, so that providers can cache it. Sent
     /// as the system message; where it is empty none is sent.
     pub head: String,
-    /// Changing text. Its first line is the tag line.
-    pub body: String,
+    /// The conversation so far; the last turn is the user's. Where there is a tag, the first turn begins with its
+    /// line.
+    pub turns: Vec<Turn>,
 }
 
 impl Prompt {
-    /// A prompt whose body is the tag line followed by `evidence`.
+    /// A prompt of one turn: the tag line followed by `evidence`.
     pub fn new(tag: Tag, head: String, evidence: &str) -> Prompt {
-        let body = format!("{tag}\n{evidence}");
-        Prompt { tag, head, body }
+        let text = format!("{tag}\n{evidence}");
+        Prompt { tag: Some(tag), head, turns: vec![Turn::user(text)] }
+    }
+
+    /// A conversation without a tag.
+    pub fn chat(head: String, turns: Vec<Turn>) -> Prompt {
+        Prompt { tag: None, head, turns }
+    }
+
+    /// How many tokens head and turns may cost; see [`estimate_tokens`].
+    pub fn estimated_tokens(&self) -> u64 {
+        let turns = self.turns.iter().map(|turn| estimate_tokens(&turn.text));
+        turns.fold(estimate_tokens(&self.head), u64::saturating_add)
+    }
+
+    /// A hash of head, roles and texts. Two prompts that say the same have the same one; tag and cache marks play
+    /// no part.
+    pub fn hash(&self) -> Sha {
+        let turns = self.turns.iter().flat_map(|turn| [turn.role.as_str(), &turn.text]);
+        Sha::of_fields(std::iter::once(self.head.as_str()).chain(turns).map(str::as_bytes))
+    }
+
+    /// The name of the file that holds the recorded answer: the tag's, or the hash where there is no tag.
+    pub fn file_name(&self) -> String {
+        self.tag.as_ref().map_or_else(|| format!("{}.txt", self.hash()), Tag::file_name)
     }
 }
 

@@ -4,14 +4,18 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use perspt_core::hash::Sha;
+
 use crate::ask::{Answer, BoxFuture, CallLimits, Cancel, Chunks, Model, StopReason};
 use crate::error::ModelError;
 use crate::prompt::{Prompt, Tag};
 
-/// Recorded answers by tag. The prompt's text plays no part, so a changed template does not lose its recording.
+/// Recorded answers by tag. The prompt's text plays no part there, so a changed template does not lose its
+/// recording. A prompt without a tag, or whose tag is not recorded, is found by its hash.
 #[derive(Debug, Clone)]
 pub struct Recorded {
-    answers: BTreeMap<Tag, String>,
+    /// By the name of the file that holds, or would hold, the answer.
+    answers: BTreeMap<String, String>,
     pace: Duration,
 }
 
@@ -19,8 +23,8 @@ impl Recorded {
     /// How many characters make one chunk.
     const CHUNK_CHARS: usize = 24;
 
-    /// Reads every `*.txt` of a directory; each must be named `<intent>@<node>@<attempt>.txt`. Other files and
-    /// sub-directories are left alone.
+    /// Reads every `*.txt` of a directory; each must be named `<intent>@<node>@<attempt>.txt` or `<hash>.txt`.
+    /// Prompts (`*.prompt.txt`), other files and sub-directories are left alone.
     pub fn from_dir(dir: &Path) -> Result<Recorded, ModelError> {
         let bad =
             |path: &Path, why: String| ModelError::BadRecording { path: path.display().to_string(), why };
@@ -32,23 +36,39 @@ impl Recorded {
                 continue;
             }
             let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-            let tag = Tag::from_file_name(&name)
-                .ok_or_else(|| bad(&path, "its name is not <intent>@<node>@<attempt>.txt".to_owned()))?;
+            if name.ends_with(PROMPT_END) {
+                continue;
+            }
+            if Tag::from_file_name(&name).is_none() && !is_hash_name(&name) {
+                return Err(bad(
+                    &path,
+                    "its name is not <intent>@<node>@<attempt>.txt or <hash>.txt".to_owned(),
+                ));
+            }
             let text = std::fs::read_to_string(&path).map_err(|error| bad(&path, error.to_string()))?;
-            answers.insert(tag, text);
+            answers.insert(name, text);
         }
         Ok(Recorded { answers, pace: Duration::ZERO })
     }
 
     /// Answers given directly. A later pair replaces an earlier one of the same tag.
     pub fn from_pairs<T: Into<String>>(pairs: impl IntoIterator<Item = (Tag, T)>) -> Recorded {
-        let answers = pairs.into_iter().map(|(tag, text)| (tag, text.into())).collect();
+        let answers = pairs.into_iter().map(|(tag, text)| (tag.file_name(), text.into())).collect();
         Recorded { answers, pace: Duration::ZERO }
     }
 
     /// Waits this long before each chunk, so that a person can watch an answer come in.
     pub fn paced(self, pace: Duration) -> Recorded {
         Recorded { pace, ..self }
+    }
+
+    fn find(&self, prompt: &Prompt) -> Result<&str, ModelError> {
+        let by_tag = prompt.tag.as_ref().and_then(|tag| self.answers.get(&tag.file_name()));
+        let found = by_tag.or_else(|| self.answers.get(&hash_name(prompt)));
+        found.map(String::as_str).ok_or_else(|| ModelError::NotRecorded {
+            tag: prompt.tag.as_ref().map_or_else(|| "this prompt".to_owned(), Tag::to_string),
+            file: prompt.file_name(),
+        })
     }
 
     async fn play(
@@ -58,15 +78,12 @@ impl Recorded {
         chunks: &mut (dyn Chunks + Send),
     ) -> Result<Answer, ModelError> {
         let started = Instant::now();
-        let text = self.answers.get(&prompt.tag).ok_or_else(|| ModelError::NotRecorded {
-            tag: prompt.tag.to_string(),
-            file: prompt.tag.file_name(),
-        })?;
+        let text = self.find(prompt)?;
         if text.len() > limits.max_bytes {
             return Err(ModelError::TooLarge { limit: limits.max_bytes });
         }
         let mut first_token = None;
-        let mut rest = text.as_str();
+        let mut rest = text;
         while !rest.is_empty() {
             if !self.pace.is_zero() {
                 tokio::time::sleep(self.pace).await;
@@ -79,7 +96,7 @@ impl Recorded {
         }
         let latency = started.elapsed();
         Ok(Answer {
-            text: text.clone(),
+            text: text.to_owned(),
             stop: StopReason::End,
             usage: None,
             model: self.name(),
@@ -87,6 +104,17 @@ impl Recorded {
             latency,
         })
     }
+}
+
+/// How the name of a recorded prompt ends.
+pub(crate) const PROMPT_END: &str = ".prompt.txt";
+
+fn hash_name(prompt: &Prompt) -> String {
+    format!("{}.txt", prompt.hash())
+}
+
+fn is_hash_name(name: &str) -> bool {
+    name.strip_suffix(".txt").is_some_and(|hash| hash.parse::<Sha>().is_ok())
 }
 
 impl Model for Recorded {

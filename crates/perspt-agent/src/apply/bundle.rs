@@ -36,7 +36,9 @@ impl Actor {
             .collect();
         let scope = WriteScope::new(state, node, files.tree(), plugins).declaring(&bundle.changes_tests);
         let applied = apply(bundle, files, &path_rules, &scope)?;
-        let mut faults = hidden(&applied, files, &path_rules);
+        let written: Vec<RelPath> = applied.files.keys().cloned().collect();
+        let mut faults = scope.check_all(&written);
+        faults.extend(hidden(&applied, files, &path_rules));
         faults.extend(self.undone(state, bundle, &applied));
         faults.extend(removed_secrets(bundle, &applied, files, base, &self.parts.masks));
         if faults.is_empty() { Ok((applied, scope.widened())) } else { Err(faults) }

@@ -6,6 +6,7 @@ mod commands;
 mod lay_out;
 pub mod merge;
 mod operations;
+mod patch;
 mod scope;
 mod secrets;
 

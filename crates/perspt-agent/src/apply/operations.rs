@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use flickzeug::{ApplyConfig, Diff, FuzzyConfig, HunkRangeStrategy, LineEndHandling, ParserConfig, Patch};
 use perspt_core::bundle::{Artifact, Bundle};
 use perspt_core::hash::Sha;
 use perspt_core::path::RelPath;
@@ -10,6 +9,7 @@ use perspt_core::tree::{Entry, EntryKind};
 use perspt_lang::plugin::Files;
 use perspt_policy::path_rules::PathRules;
 
+use super::patch::patch_text;
 use super::scope::{FileAction, WriteScope};
 
 /// The largest file a tree may get by an answer.
@@ -70,6 +70,10 @@ impl Working<'_> {
             }
             Artifact::Edit { path, find, replace } => {
                 let path = self.allowed(path, FileAction::Write)?;
+                // Where there is no file, an edit that replaces nothing writes it.
+                if find.is_empty() && self.kind(&path).is_none() {
+                    return self.put(path, EntryKind::File, replace.clone());
+                }
                 let (kind, text) = self.current(&path)?;
                 let edited = edit(&path, &text, find, replace)?;
                 self.put(path, kind, edited)
@@ -156,8 +160,15 @@ fn edit(path: &RelPath, text: &str, find: &str, replace: &str) -> Result<String,
     } else {
         (find.to_owned(), replace.to_owned())
     };
+    // A block's lines all end; the last line of the file may not.
+    let ended = format!("{text}\n");
+    let is_open = !text.ends_with('\n') && find.ends_with('\n');
     match places(text, &find) {
         1 => Ok(text.replacen(&find, &replace, 1)),
+        0 if is_open && places(&ended, &find) == 1 => {
+            let edited = ended.replacen(&find, &replace, 1);
+            Ok(edited.strip_suffix('\n').map_or_else(|| edited.clone(), str::to_owned))
+        }
         0 => Err(format!("`find` does not occur in `{path}`; it begins with `{}`", excerpt(&find))),
         many => Err(format!("`find` occurs {many} times in `{path}`; it must occur exactly once")),
     }
@@ -173,100 +184,26 @@ fn excerpt(text: &str) -> String {
     text.lines().find(|line| !line.trim().is_empty()).unwrap_or("").chars().take(80).collect()
 }
 
-/// Applies a unified diff of one file. Only content decides; line numbers and counts are ignored.
-fn patch_text(path: &RelPath, text: &str, patch: &str) -> Result<String, String> {
-    let patch = recounted(&with_headers(path, patch));
-    let config = ParserConfig { hunk_strategy: HunkRangeStrategy::Recount, ..ParserConfig::default() };
-    let parsed = Patch::from_str_with_config(&patch, config)
-        .map_err(|error| format!("the patch of `{path}` cannot be read: {error}"))?;
-    let hunks: usize = parsed.diffs().iter().map(|diff| diff.hunks().len()).sum();
-    let [diff] = parsed.diffs() else {
-        return Err(format!(
-            "the patch of `{path}` must be of that one file; it has {} parts",
-            parsed.diffs().len()
-        ));
-    };
-    if hunks == 0 || hunks != hunk_headers(&patch) {
-        return Err(format!(
-            "the patch of `{path}` has no hunk that can be read (`@@ -line,count +line,count @@`)"
-        ));
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edited(text: &str, find: &str, replace: &str) -> Result<String, String> {
+        edit(&RelPath::parse("a.py").unwrap(), text, find, replace)
     }
-    apply_hunks(path, text, diff)
-}
 
-/// The patch with the line counts of each hunk corrected. Models miscount, and the parser would drop surplus lines.
-fn recounted(patch: &str) -> String {
-    let lines: Vec<&str> = patch.split_inclusive('\n').collect();
-    let mut out = String::with_capacity(patch.len());
-    let mut at = 0;
-    while let Some(line) = lines.get(at) {
-        at += 1;
-        let Some((old, new)) = hunk_starts(line) else {
-            out.push_str(line);
-            continue;
-        };
-        let taken = lines[at..].iter().take_while(|line| in_hunk(line)).count();
-        let body = without_end(&lines[at..at + taken]);
-        let count = |sign: char| body.iter().filter(|line| line.starts_with(sign)).count();
-        let both = body.len() - count('+') - count('-') - count('\\');
-        let (removed, added) = (both + count('-'), both + count('+'));
-        out.push_str(&format!("@@ -{old},{removed} +{new},{added} @@\n"));
-        out.extend(body.iter().copied());
-        at += taken;
+    #[test]
+    fn the_last_line_of_a_file_is_found_with_or_without_its_end() {
+        assert_eq!(edited("a\nb", "b\n", "c\n").unwrap(), "a\nc");
+        assert_eq!(edited("a\nb\n", "b\n", "c\n").unwrap(), "a\nc\n");
+        assert_eq!(edited("a\nb", "b\n", "").unwrap(), "a");
+        assert!(edited("a\nbc", "b\n", "c\n").unwrap_err().contains("does not occur"));
+        assert!(edited("b\na\nb", "b", "c").unwrap_err().contains("occurs 2 times"));
     }
-    out
-}
 
-/// A hunk without the empty lines at its end. They separate it from the next one, or are context that it can do without.
-fn without_end<'a>(body: &'a [&'a str]) -> &'a [&'a str] {
-    let blank = body.iter().rev().take_while(|line| line.trim_end_matches(['\r', '\n']).is_empty()).count();
-    &body[..body.len() - blank]
-}
-
-/// Whether a line belongs to the hunk above it. An empty one is a line of context whose space was lost.
-fn in_hunk(line: &str) -> bool {
-    matches!(line.chars().next(), Some(' ' | '+' | '-' | '\\' | '\n' | '\r'))
-}
-
-/// Where a hunk begins in the old and the new file, if the line is its header.
-fn hunk_starts(line: &str) -> Option<(u64, u64)> {
-    let ranges = line.strip_prefix("@@ -")?;
-    let (ranges, _) = ranges.split_once(" @@")?;
-    let (old, new) = ranges.split_once(" +")?;
-    let start = |range: &str| range.split(',').next()?.trim().parse().ok();
-    Some((start(old)?, start(new)?))
-}
-
-fn hunk_headers(patch: &str) -> usize {
-    patch.lines().filter(|line| line.starts_with("@@")).count()
-}
-
-fn apply_hunks(path: &RelPath, text: &str, diff: &Diff<'_, str>) -> Result<String, String> {
-    let config = ApplyConfig {
-        line_end_strategy: LineEndHandling::KeepOriginal,
-        fuzzy_config: FuzzyConfig {
-            max_fuzz: 0,
-            ignore_whitespace: false,
-            ignore_case: false,
-            similarity_threshold: 1.0,
-        },
-    };
-    flickzeug::apply_with_config(text, diff, &config).map(|(patched, _)| patched).map_err(|error| {
-        let hunk = error.hunk_index();
-        let wanted: String = error.hunk_content().chars().take(600).collect();
-        format!(
-            "hunk {hunk} of the patch of `{path}` does not apply: its context is not in the file:\n{wanted}"
-        )
-    })
-}
-
-/// The patch with `---` and `+++` lines, which models leave out.
-fn with_headers(path: &RelPath, patch: &str) -> String {
-    let body_at = patch.find("@@").unwrap_or(0);
-    let body = if patch[..body_at].contains("--- ") || body_at == 0 && !patch.starts_with("@@") {
-        patch.to_owned()
-    } else {
-        format!("--- a/{path}\n+++ b/{path}\n{}", &patch[body_at..])
-    };
-    if body.ends_with('\n') { body } else { format!("{body}\n") }
+    #[test]
+    fn a_file_with_crlf_keeps_it_in_an_edit() {
+        assert_eq!(edited("a\r\nb\r\n", "a\nb\n", "x\ny\n").unwrap(), "x\r\ny\r\n");
+        assert!(edited("a\nb\n", "a\r\nb\n", "x").unwrap_err().contains("does not occur"));
+    }
 }

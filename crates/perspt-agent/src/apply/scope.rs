@@ -8,6 +8,7 @@ use perspt_core::event::RootRef;
 use perspt_core::ids::NodeId;
 use perspt_core::outcome::NodeEnd;
 use perspt_core::path::RelPath;
+use perspt_core::plan::OpenScope;
 use perspt_core::state::{Candidate, Node, SessionState};
 use perspt_core::tree::Tree;
 use perspt_lang::plugin::Plugin;
@@ -93,6 +94,24 @@ impl<'a> WriteScope<'a> {
             };
         }
         self.widen(path, action)
+    }
+
+    /// Faults of an answer as a whole: more than one file of code where there is to be one.
+    pub fn check_all(&self, written: &[RelPath]) -> Vec<String> {
+        if self.node.spec.scope != OpenScope::OneFile {
+            return Vec::new();
+        }
+        let is_test = |path: &RelPath| self.plugins.iter().any(|plugin| plugin.is_test_file(path));
+        let code: Vec<&str> =
+            written.iter().filter(|path| !is_test(path) && !is_prose(path)).map(RelPath::as_str).collect();
+        match code.as_slice() {
+            [] | [_] => Vec::new(),
+            many => vec![format!(
+                "everything belongs in one file, and these are {}: {}",
+                many.len(),
+                many.join(", ")
+            )],
+        }
     }
 
     /// The files that the answer brings beyond the node's scope, as far as it was checked. They become the node's own
@@ -183,9 +202,22 @@ impl<'a> WriteScope<'a> {
         }
         let is_test = self.plugins.iter().any(|plugin| plugin.is_test_file(path));
         let is_source = self.plugins.iter().any(|plugin| plugin.is_source(path) || plugin.is_manifest(path));
-        // Tests that this session wrote do not count as existing.
-        let may = !is_test || self.is_new(path) || self.state.authored.contains(path);
-        self.in_root(path) && (is_source || is_test) && may
+        // A node that is the whole task may touch what the task is about, wherever that is.
+        if self.node.solo && (is_source || is_test || !self.is_guarded(path) || self.is_named(path)) {
+            return true;
+        }
+        // What happens to the tests inside is compared test by test; the file itself may grow.
+        self.in_root(path) && (is_source || is_test)
+    }
+
+    /// Whether the task names this file by its path.
+    fn is_named(&self, path: &RelPath) -> bool {
+        let task = self.state.meta.as_ref().map_or("", |meta| meta.task.as_str());
+        let bare = |word: &str| {
+            let word = word.trim_end_matches(|c| c == '.' || is_mark(c)).trim_start_matches(is_mark);
+            word == path.as_str()
+        };
+        !is_secret(path) && task.split_whitespace().any(bare)
     }
 
     /// Whether a path is a new file beside the node's own that nothing protects.
@@ -223,6 +255,11 @@ impl<'a> WriteScope<'a> {
         });
         steers || is_secret(path) || steers_services(path)
     }
+}
+
+/// What may stand around a path in a sentence.
+fn is_mark(c: char) -> bool {
+    matches!(c, '`' | '\'' | '"' | ',' | ':' | ';' | '(' | ')')
 }
 
 fn is_prose(path: &RelPath) -> bool {

@@ -1,20 +1,36 @@
-//! Choosing the files and findings that a prompt is compiled from.
+//! Choosing the files and findings that a prompt is compiled from, within the window of the model that will read it.
 
+use perspt_core::context::ContextRequest;
 use perspt_core::effect::{Branch, Intent};
-use perspt_core::event::Ended;
+use perspt_core::event::{Ended, PART_CHARS, PARTS_MAX, PromptPart};
+use perspt_core::hash::Sha;
 use perspt_core::ids::{BlobId, NodeId};
 use perspt_core::judge::Judgement;
 use perspt_core::path::RelPath;
 use perspt_core::reading::PluginName;
+use perspt_core::residual::Residual;
+use perspt_core::route::{AnswerForm, Route, Tier};
 use perspt_core::state::{Node, SessionState};
 use perspt_lang::plugin::{Files, Plugin};
 use perspt_model::estimate_tokens;
 
-use super::{ContextBudget, Package, Request, assemble};
+use super::{ContextBudget, Focus, Package, Reply, Request, Served, Shown, TooSmall, assemble, serve};
 use crate::actor::Actor;
 use crate::error::EffectError;
-use crate::prompt::{Evidence, ProjectEvidence, RetryEvidence, compile};
+use crate::parse::Analysis;
+use crate::prompt::{ChangeForm, Compiled, Evidence, ProjectEvidence, RetryEvidence, compile};
 use crate::verify::{masked_finding, masked_lines};
+
+/// The most files that a package shows.
+const FILES: usize = 20;
+/// The most tokens of files and listing, however large the window is.
+const MOST_TOKENS: u64 = 33_000;
+/// The same where the model is small and its window is not known.
+const SMALL_TOKENS: u64 = 5_000;
+/// What is left for an answer in the smallest window.
+const LEAST_OUTPUT: u64 = 700;
+/// Whole files are asked for only up to this size: longer ones take a small model too long to repeat.
+const WHOLE_BYTES: usize = 6_000;
 
 /// A prompt to be made.
 pub(crate) struct PromptRequest<'a> {
@@ -24,6 +40,8 @@ pub(crate) struct PromptRequest<'a> {
     pub branch: &'a Branch,
     /// Judgements or rejected answers that it speaks of.
     pub evidence: &'a [BlobId],
+    /// What the verifier's model made of them.
+    pub analysis: Option<BlobId>,
 }
 
 impl Actor {
@@ -32,46 +50,84 @@ impl Actor {
         state: &SessionState,
         request: &PromptRequest<'_>,
     ) -> Result<Ended, EffectError> {
-        let PromptRequest { node, intent, attempt, branch, evidence } = *request;
+        let PromptRequest { node, intent, attempt, branch, evidence, analysis } = *request;
         let files = self.branch_files(branch)?;
         let node = node.and_then(|id| state.nodes.get(id));
         let task = state.meta.as_ref().map_or("", |meta| meta.task.as_str());
-        let request = match node {
-            Some(node) => self.node_request(state, node, &files, task),
-            None => self.architect_request(&files, task),
+        let route = state.route(intent.tier());
+        let retry = match node {
+            Some(node) => self.node_retry(state, node, intent, evidence)?,
+            None => self.plan_retry(evidence)?,
         };
-        let package = assemble(&request, &files, ContextBudget::default(), &self.parts.masks);
+        let focus = focus(task, node, retry.as_ref());
+        let mut request = match node {
+            Some(node) => self.node_request(state, node, &files, task, focus),
+            None => self.architect_request(&files, task, focus),
+        };
+        if retry.as_ref().is_some_and(|retry| retry.repeated) {
+            // What did not help twice is left out: the next prompt is shorter, and about the one thing that is wrong.
+            request.read.clear();
+            request.maybe.clear();
+        }
+        let analysis = match analysis {
+            Some(blob) => self.load_text::<Analysis>("an analysis", blob)?.lines(),
+            None => Vec::new(),
+        };
+        let empty = Package::empty();
+        let mut told = Evidence {
+            task,
+            project: self.project_evidence(state, node),
+            node: node.map(|node| &node.spec),
+            solo: node.is_some_and(|node| node.solo),
+            own: &request.own,
+            package: &empty,
+            served: Vec::new(),
+            analysis,
+            retry,
+            form: usual_form(&route),
+            together: may_answer_together(state, &route),
+        };
+        let fixed = tokens_of(&compile(intent, attempt, &told, evidence));
+        let room = room(state, &route, fixed);
+        if let Some(node) = node.filter(|node| !node.requested.is_empty()) {
+            let budget = ContextBudget { tokens: room / 3, files: FILES };
+            let served = serve(&node.requested, &files, budget, &self.parts.masks);
+            told.served = served.into_iter().map(shown).collect();
+        }
+        let served: u64 =
+            told.served.iter().map(|(label, text)| estimate_tokens(label) + estimate_tokens(text)).sum();
+        let budget = ContextBudget { tokens: room.saturating_sub(served), files: FILES };
+        let package = match assemble(&request, &files, budget, &self.parts.masks) {
+            Ok(package) => package,
+            Err(TooSmall { needed, .. }) => {
+                let needed = fixed.saturating_add(needed).saturating_add(LEAST_OUTPUT);
+                let window = u64::from(route.window.unwrap_or(u32::MAX));
+                return Ok(Ended::TooLargeForModel { needed, window, model: route.model });
+            }
+        };
         files.check_complete()?;
-        if intent == Intent::Generate {
+        if matches!(intent, Intent::Generate | Intent::SoloGenerate) {
             // With the text before, later edits of the user can be recognised.
             for text in request.own.iter().filter_map(|path| files.text(path)) {
                 self.parts.blobs.put(text.as_bytes())?;
             }
         }
-        let retry = match node {
-            Some(node) => self.node_retry(state, node, intent, evidence)?,
-            None => self.plan_retry(evidence)?,
-        };
-        let project = self.project_evidence(state, node);
-        let spec = node.map(|node| &node.spec);
-        let compiled = compile(
-            intent,
-            attempt,
-            &Evidence { task, project, node: spec, package: &package, retry },
-            evidence,
-        );
-        let tokens = estimate_tokens(&compiled.head).saturating_add(estimate_tokens(&compiled.body));
+        if route.small && route.form == AnswerForm::Blocks && is_small(&package, &request.own) {
+            let fresh = intent == Intent::SoloGenerate && !request.own.is_empty();
+            let test = if fresh { self.new_test_file(state, node, &files, &request.own) } else { None };
+            let paths = self.to_write_next(state, node, intent, &request.own);
+            told.form = ChangeForm::Whole { paths, test };
+            told.one_finding();
+        }
+        told.package = &package;
+        let parts = parts(&told, &package);
+        let compiled = compile(intent, attempt, &told, evidence);
+        let tokens = tokens_of(&compiled);
         let provenance = Box::new(compiled.provenance.clone());
         let prompt = self.store_text(&compiled)?;
         let Package { files, degraded, hash, .. } = package;
-        Ok(Ended::Assembled {
-            prompt,
-            context: hash,
-            files: files.into_iter().map(|file| file.path).collect(),
-            degraded,
-            tokens,
-            provenance,
-        })
+        let files = files.into_iter().map(|file| file.path).collect();
+        Ok(Ended::Assembled { prompt, context: hash, files, degraded, tokens, parts, provenance })
     }
 
     fn plugins_of(&self, state: &SessionState, node: Option<&Node>) -> Vec<&'static dyn Plugin> {
@@ -95,33 +151,71 @@ impl Actor {
         }
     }
 
-    /// Manifests and files that the task names, then other sources and texts, the smallest first. The same tree gives the
-    /// same request.
-    fn architect_request(&self, files: &dyn Files, task: &str) -> Request {
-        let mut read = Vec::new();
-        let mut maybe: Vec<(bool, u64, RelPath)> = Vec::new();
-        for (path, entry) in &files.tree().entries {
-            let manifest = self.parts.plugins.iter().any(|plugin| plugin.is_manifest(path));
-            let source = self.parts.plugins.iter().any(|plugin| plugin.is_source(path));
-            if manifest || names(task, path) {
-                read.push(path.clone());
-            } else {
-                let first = source || path.name().eq_ignore_ascii_case("readme.md");
-                maybe.push((!first, entry.size, path.clone()));
-            }
-        }
-        maybe.sort();
-        Request { own: vec![], read, maybe: maybe.into_iter().map(|(_, _, path)| path).collect() }
+    /// The files that a small model is asked to write again: after findings either the code or its own tests, by turns,
+    /// for either may be wrong and both at once are too much.
+    fn to_write_next(
+        &self,
+        state: &SessionState,
+        node: Option<&Node>,
+        intent: Intent,
+        own: &[RelPath],
+    ) -> Vec<RelPath> {
+        let plugins = self.plugins_of(state, node);
+        let is_test = |path: &&RelPath| plugins.iter().any(|plugin| plugin.is_test_file(path));
+        let (tests, code): (Vec<&RelPath>, Vec<&RelPath>) = own.iter().partition(is_test);
+        let corrections = node.map_or(0, |node| node.corrections);
+        let chosen = match intent {
+            Intent::SoloCorrection if corrections.is_multiple_of(2) && !tests.is_empty() => tests,
+            Intent::SoloCorrection if !code.is_empty() => code,
+            _ => own.iter().collect(),
+        };
+        chosen.into_iter().cloned().collect()
     }
 
-    fn node_request(&self, state: &SessionState, node: &Node, files: &dyn Files, task: &str) -> Request {
+    /// Where tests of a change of these files would stand, as their language has it.
+    fn new_test_file(
+        &self,
+        state: &SessionState,
+        node: Option<&Node>,
+        files: &dyn Files,
+        own: &[RelPath],
+    ) -> Option<RelPath> {
+        let source = own.first()?;
+        let plugin = self.plugins_of(state, node).into_iter().find(|plugin| plugin.is_source(source))?;
+        let tests = files.tree().entries.keys().filter(|path| plugin.is_test_file(path));
+        let tests: Vec<RelPath> = tests.cloned().collect();
+        let new = plugin.new_test_file(source, &tests)?;
+        (!files.tree().entries.contains_key(&new)).then_some(new)
+    }
+
+    fn node_request(
+        &self,
+        state: &SessionState,
+        node: &Node,
+        files: &dyn Files,
+        task: &str,
+        focus: Focus,
+    ) -> Request {
         let spec = &node.spec;
         let declared = spec.changes_tests.iter().map(|declared| &declared.path);
-        let own: Vec<RelPath> =
-            spec.output_files.iter().chain(&spec.modifies).chain(declared).cloned().collect();
+        let changed = node.best.iter().flat_map(|best| best.diff.create.iter().chain(&best.diff.modify));
+        let mut own: Vec<RelPath> = Vec::new();
+        for path in spec.output_files.iter().chain(&spec.modifies).chain(declared).chain(changed) {
+            if !own.contains(path) {
+                own.push(path.clone());
+            }
+        }
         let mut read = spec.context_files.clone();
         for dependency in spec.dependencies.iter().filter_map(|id| state.nodes.get(id)) {
             read.extend(dependency.spec.output_files.iter().cloned());
+        }
+        if node.solo {
+            // Nobody said which files it is about, so the task's words choose them.
+            let chosen = self.architect_request(files, task, focus);
+            let new = chosen.own.iter().filter(|path| !own.contains(path)).cloned().collect::<Vec<_>>();
+            own.extend(new);
+            read.extend(chosen.read);
+            return Request { own, read, maybe: chosen.maybe, focus: chosen.focus };
         }
         let plugins = self.plugins_of(state, Some(node));
         let in_root = |path: &&RelPath| node.roots.iter().any(|root| path.is_within(&root.dir));
@@ -132,11 +226,12 @@ impl Actor {
         }
         let mut maybe = vec![];
         if spec.scope.is_open() {
-            let wide = self.architect_request(files, task);
+            let wide = self.architect_request(files, task, focus.clone());
+            read.extend(wide.own);
             read.extend(wide.read);
             maybe = wide.maybe;
         }
-        Request { own, read, maybe }
+        Request { own, read, maybe, focus }
     }
 
     fn node_retry(
@@ -159,7 +254,7 @@ impl Actor {
             ..RetryEvidence::default()
         };
         match intent {
-            Intent::Correction => {
+            Intent::Correction | Intent::SoloCorrection | Intent::Analysis => {
                 for blob in evidence {
                     let judgement: Judgement = self.load_blob("a judgement", *blob)?;
                     let counted = judgement.counted().cloned();
@@ -171,7 +266,10 @@ impl Actor {
                     retry.answer = Some(self.load_answer(*answer)?);
                 }
             }
-            Intent::Generate | Intent::ArchitectExisting | Intent::ArchitectGreenfield => return Ok(None),
+            Intent::Generate
+            | Intent::SoloGenerate
+            | Intent::ArchitectExisting
+            | Intent::ArchitectGreenfield => return Ok(None),
         }
         Ok(Some(retry))
     }
@@ -183,7 +281,96 @@ impl Actor {
     }
 }
 
-/// Whether the task's words name this file, by path or by file name.
-fn names(task: &str, path: &RelPath) -> bool {
-    task.contains(path.as_str()) || (path.name().contains('.') && task.contains(path.name()))
+/// What the prompt is about: the words of task and goal, and where the tools found something.
+fn focus(task: &str, node: Option<&Node>, retry: Option<&RetryEvidence>) -> Focus {
+    let found = retry.map_or(&[][..], |retry| retry.findings.as_slice());
+    let goal = node.map(|node| node.spec.goal.as_str());
+    let symbols = found.iter().filter_map(|finding| finding.symbol.as_deref());
+    let messages = found.iter().map(|finding| finding.message.as_str());
+    let mut focus = Focus::of_texts([task].into_iter().chain(goal).chain(messages));
+    focus.names.extend(symbols.map(str::to_owned));
+    let place = |finding: &Residual| Some((finding.file.clone()?, finding.place.as_ref()?.line));
+    focus.lines.extend(found.iter().filter_map(place));
+    focus
+}
+
+/// The form that changes are asked for in.
+fn usual_form(route: &Route) -> ChangeForm {
+    match route.form {
+        AnswerForm::Blocks => ChangeForm::Blocks,
+        AnswerForm::Json => ChangeForm::Json,
+    }
+}
+
+/// Whether every file that may change is shown whole, and is short enough to be written again.
+fn is_small(package: &Package, own: &[RelPath]) -> bool {
+    let files = package.files.iter().filter(|file| own.contains(&file.path));
+    let mut bytes = 0;
+    for file in files {
+        if file.shown != Shown::Whole {
+            return false;
+        }
+        bytes += file.text.len();
+    }
+    bytes <= WHOLE_BYTES
+}
+
+/// Whether a plan of one task may come together with its changes: the same model would write them.
+fn may_answer_together(state: &SessionState, architect: &Route) -> bool {
+    !architect.small && state.route(Tier::Actuator) == *architect
+}
+
+/// How many tokens files and listing may have, beside what is said in any case.
+fn room(state: &SessionState, route: &Route, fixed: u64) -> u64 {
+    let Some(window) = route.window.map(u64::from) else {
+        return if route.small { SMALL_TOKENS } else { MOST_TOKENS };
+    };
+    let most = u64::from(state.settings().output_tokens.min(route.output.unwrap_or(u32::MAX)));
+    let answer = most.min((window / 4).max(LEAST_OUTPUT));
+    window.saturating_sub(answer).saturating_sub(fixed).min(MOST_TOKENS)
+}
+
+fn tokens_of(compiled: &Compiled) -> u64 {
+    estimate_tokens(&compiled.head).saturating_add(estimate_tokens(&compiled.body))
+}
+
+/// A request that was served, as the model sees it: what it asked for, and the text or why there is none.
+fn shown(Served { request, reply }: Served) -> (String, String) {
+    let label = match request {
+        ContextRequest::Read { path, .. } => path,
+        ContextRequest::Search { query } => format!("search for `{query}`"),
+        ContextRequest::Symbol { symbol } => format!("definition of `{symbol}`"),
+    };
+    // The model's own words must not look like more than one line.
+    let label = label.replace(char::is_control, " ");
+    match reply {
+        Reply::Shown { text, .. } => (label, text),
+        Reply::Refused { why } => (label, format!("(not shown: {why})")),
+    }
+}
+
+/// What the parts of a prompt cost.
+fn parts(told: &Evidence<'_>, package: &Package) -> Vec<PromptPart> {
+    let part = |part: String, tokens: u64| PromptPart { part, tokens };
+    let files = package
+        .files
+        .iter()
+        .map(|file| part(format!("{} ({})", file.path, file.shown.as_str()), file.tokens));
+    let served = told.served.iter().map(|(label, text)| part(label.clone(), estimate_tokens(text)));
+    let listing = part("file list".to_owned(), estimate_tokens(&package.listing));
+    let mut parts: Vec<PromptPart> =
+        files.chain(served).chain([listing]).filter(|part| part.tokens > 0).collect();
+    parts.sort_by(|a, b| b.tokens.cmp(&a.tokens).then(a.part.cmp(&b.part)));
+    parts.truncate(PARTS_MAX);
+    for part in &mut parts {
+        part.part = part.part.chars().take(PART_CHARS).collect();
+    }
+    parts
+}
+
+impl Package {
+    /// A package of nothing.
+    fn empty() -> Package {
+        Package { files: vec![], listing: String::new(), degraded: vec![], tokens: 0, hash: Sha::ZERO }
+    }
 }

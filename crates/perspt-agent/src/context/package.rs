@@ -3,35 +3,73 @@
 
 use perspt_core::hash::{Sha, ShaBuilder};
 use perspt_core::path::RelPath;
-use perspt_core::tree::EntryKind;
 use perspt_lang::plugin::Files;
-use perspt_policy::mask::{Masks, placeholders};
-use perspt_policy::secrets::is_secret;
+use perspt_policy::mask::Masks;
+
+use super::fit::Packing;
+use super::focus::Focus;
 
 /// How much a package may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ContextBudget {
-    /// Bytes of file text.
-    pub bytes: usize,
-    /// Files.
+    /// Tokens of all that a package puts into a prompt, by [`perspt_model::estimate_tokens`]: what is left of the model's window.
+    pub tokens: u64,
+    /// Files that are shown whole or in part.
     pub files: usize,
 }
 
 impl Default for ContextBudget {
     fn default() -> ContextBudget {
-        ContextBudget { bytes: 100_000, files: 20 }
+        ContextBudget { tokens: 33_000, files: 20 }
     }
 }
 
 /// What to show, in the order of importance.
 #[derive(Default)]
 pub struct Request {
-    /// Files the node will write: shown whole where they fit, else as marked regions.
+    /// Files the node will write: shown whole where they are small, else their outline and what is in focus.
     pub own: Vec<RelPath>,
-    /// Files it should read: shown whole or named as left out.
+    /// Files it should read: the same, or their outline, or a line about each.
     pub read: Vec<RelPath>,
-    /// Files that may help: shown while there is room, otherwise left out without a note.
+    /// Files that may help: shown while there is room, those in focus first.
     pub maybe: Vec<RelPath>,
+    /// What matters in them.
+    pub focus: Focus,
+}
+
+/// How a file is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shown {
+    /// All of it.
+    Whole,
+    /// Its outline and the regions in focus.
+    Regions,
+    /// Its outline alone.
+    Outline,
+    /// One line about it.
+    Summary,
+}
+
+impl Shown {
+    /// The word in records.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Shown::Whole => "whole",
+            Shown::Regions => "regions",
+            Shown::Outline => "outline",
+            Shown::Summary => "summary",
+        }
+    }
+}
+
+/// What a node must be shown does not fit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the parts of its files that matter need {needed} tokens, and {had} are left")]
+pub struct TooSmall {
+    /// Tokens of the smallest package that still holds what is in focus in the node's own files.
+    pub needed: u64,
+    /// Tokens there were.
+    pub had: u64,
 }
 
 /// One file of a package.
@@ -41,8 +79,12 @@ pub struct ContextFile {
     pub path: RelPath,
     /// Why it is here.
     pub why: &'static str,
+    /// How it is shown.
+    pub shown: Shown,
     /// Its text, or the marked regions of it.
     pub text: String,
+    /// What it costs.
+    pub tokens: u64,
 }
 
 /// A package.
@@ -54,171 +96,38 @@ pub struct Package {
     pub listing: String,
     /// What was left out or shortened, a line each.
     pub degraded: Vec<String>,
+    /// What all of it costs.
+    pub tokens: u64,
     /// The hash over all of it.
     pub hash: Sha,
 }
 
-/// Assembles a package from a tree. Secrets in texts are shown as placeholders.
-pub fn assemble(request: &Request, files: &dyn Files, budget: ContextBudget, masks: &Masks) -> Package {
-    let mut work = Assembly {
-        files,
-        masks,
-        left: budget.bytes,
-        room: budget.files,
-        taken: Vec::new(),
-        degraded: Vec::new(),
-    };
-    for path in &request.own {
-        work.own(path);
+/// Assembles a package from a tree. Secrets in texts are shown as placeholders. What does not fit is shortened in a fixed
+/// order: files that may help are left out; files to read become outlines, then a line each; own files become outline
+/// and regions, then the regions in focus alone; files to read are left out; the list of paths is cut.
+pub fn assemble(
+    request: &Request,
+    files: &dyn Files,
+    budget: ContextBudget,
+    masks: &Masks,
+) -> Result<Package, TooSmall> {
+    let mut packing = Packing::new(request, files, budget, masks);
+    packing.fit();
+    let tokens = packing.tokens();
+    if tokens > budget.tokens {
+        return Err(TooSmall { needed: tokens, had: budget.tokens });
     }
-    for path in &request.read {
-        work.read(path);
-    }
-    for path in &request.maybe {
-        work.maybe(path);
-    }
-    let listing = listing(files);
+    packing.add_maybe();
+    let tokens = packing.tokens();
+    let degraded = packing.notes();
+    let Packing { shelves, listing, .. } = packing;
+    let files: Vec<ContextFile> = shelves.into_iter().map(super::shelf::Shelf::into_file).collect();
     let mut hash = ShaBuilder::default();
-    hash.field(listing.as_bytes());
-    for file in &work.taken {
+    hash.field(listing.text.as_bytes());
+    for file in &files {
         hash.field(file.path.as_str().as_bytes());
         hash.field(file.text.as_bytes());
     }
-    work.degraded.iter().for_each(|line| hash.field(line.as_bytes()));
-    Package { files: work.taken, listing, degraded: work.degraded, hash: hash.finish() }
-}
-
-struct Assembly<'a> {
-    files: &'a dyn Files,
-    masks: &'a Masks,
-    left: usize,
-    room: usize,
-    taken: Vec<ContextFile>,
-    degraded: Vec<String>,
-}
-
-impl Assembly<'_> {
-    fn skip(&mut self, path: &RelPath) -> bool {
-        if self.taken.iter().any(|file| file.path == *path) || !self.files.tree().entries.contains_key(path) {
-            return true;
-        }
-        if is_secret(path) {
-            self.degraded.push(format!("{path}: it may hold secrets"));
-            return true;
-        }
-        false
-    }
-
-    fn take(&mut self, path: &RelPath, why: &'static str, text: String) {
-        self.left = self.left.saturating_sub(text.len());
-        self.room = self.room.saturating_sub(1);
-        let secrets = placeholders(&text).len();
-        if secrets > 0 {
-            self.degraded.push(format!(
-                "{path}: {secrets} secrets, shown as `<perspt-secret-…>`; leave these as they are, they are put back"
-            ));
-        }
-        self.taken.push(ContextFile { path: path.clone(), why, text });
-    }
-
-    /// A file's text as it may be shown.
-    fn text(&self, path: &RelPath) -> Option<String> {
-        Some(self.masks.masked(&self.files.text(path)?))
-    }
-
-    fn own(&mut self, path: &RelPath) {
-        if self.skip(path) {
-            return;
-        }
-        let Some(text) = self.text(path) else {
-            self.degraded.push(format!("{path}: {}", self.not_shown(path)));
-            return;
-        };
-        if text.len() <= self.left {
-            self.take(path, "own file", text);
-            return;
-        }
-        let budget = self.left.max(2000);
-        self.degraded.push(format!("{path}: {} bytes, shown in part", text.len()));
-        self.take(path, "own file, regions of it", regions(&text, budget));
-    }
-
-    fn read(&mut self, path: &RelPath) {
-        if self.skip(path) {
-            return;
-        }
-        match self.text(path) {
-            Some(text) if text.len() <= self.left && self.room > 0 => self.take(path, "to read", text),
-            Some(text) => {
-                self.degraded.push(format!("{path}: {} bytes, over the context budget", text.len()))
-            }
-            None => self.degraded.push(format!("{path}: {}", self.not_shown(path))),
-        }
-    }
-
-    /// Why a file of the tree has no text.
-    fn not_shown(&self, path: &RelPath) -> &'static str {
-        match self.files.tree().entries.get(path).map(|entry| entry.kind) {
-            Some(EntryKind::Symlink) => "a symbolic link, which is not followed",
-            _ => "not a text file of a size that can be shown",
-        }
-    }
-
-    fn maybe(&mut self, path: &RelPath) {
-        if self.room == 0 || is_secret(path) || self.skip(path) {
-            return;
-        }
-        let size = self.files.tree().entries.get(path).map_or(u64::MAX, |entry| entry.size);
-        if usize::try_from(size).is_ok_and(|size| size <= self.left)
-            && let Some(text) = self.text(path)
-        {
-            self.take(path, "for context", text);
-        }
-    }
-}
-
-/// The beginning and the end of a text, whole lines, with a mark that says what is missing.
-fn regions(text: &str, budget: usize) -> String {
-    let lines: Vec<&str> = text.split_inclusive('\n').collect();
-    let mut head = 0;
-    let mut used = 0;
-    while head < lines.len() && used + lines[head].len() <= budget / 2 {
-        used += lines[head].len();
-        head += 1;
-    }
-    let mut tail = lines.len();
-    while tail > head && used + lines[tail - 1].len() <= budget {
-        tail -= 1;
-        used += lines[tail].len();
-    }
-    let hidden = tail - head;
-    format!(
-        "{}[… lines {} to {tail}, {hidden} in all, are not shown …]\n{}",
-        lines[..head].concat(),
-        head + 1,
-        lines[tail..].concat()
-    )
-}
-
-/// Every path, or folders with counts where there are too many.
-fn listing(files: &dyn Files) -> String {
-    const MOST: usize = 300;
-    let paths: Vec<&RelPath> = files.tree().entries.keys().collect();
-    if paths.len() <= MOST {
-        return paths.iter().map(|path| path.as_str()).collect::<Vec<_>>().join("\n");
-    }
-    let mut folders: std::collections::BTreeMap<String, usize> = std::collections::BTreeMap::new();
-    for path in &paths {
-        let folder: Vec<&str> = path.parts().take(path.parts().count().saturating_sub(1).min(2)).collect();
-        *folders.entry(folder.join("/")).or_insert(0) += 1;
-    }
-    let mut lines: Vec<String> = folders
-        .iter()
-        .take(MOST)
-        .map(|(folder, count)| format!("{}/ ({count} files)", if folder.is_empty() { "." } else { folder }))
-        .collect();
-    if folders.len() > MOST {
-        lines.push(format!("(and {} more folders)", folders.len() - MOST));
-    }
-    lines.join("\n")
+    degraded.iter().for_each(|line| hash.field(line.as_bytes()));
+    Ok(Package { files, listing: listing.text, degraded, tokens, hash: hash.finish() })
 }

@@ -1,17 +1,21 @@
-//! The `parse` effect: an answer is read as a plan or as a bundle for a node.
+//! The `parse` effect: an answer is read as a plan, as a bundle for a node, or as an analysis of findings.
 
 use perspt_core::bundle::Bundle;
+use perspt_core::context::{ContextRequest, REQUEST_CHARS, REQUESTS_MAX};
 use perspt_core::effect::{Branch, Expects};
-use perspt_core::event::{Ended, ParseState, RetryClass};
+use perspt_core::event::{
+    Capture, Ended, MENDED_CHARS, MENDED_MAX, NEW_ROOTS_MAX, ParseState, Recovered, RetryClass, RootRef,
+};
 use perspt_core::ids::{BlobId, EffectId, NodeId};
 use perspt_core::path::RelPath;
 use perspt_core::state::{Node, SessionState};
 use perspt_core::tree::Change;
 
-use super::{ReadBundle, capture, read_bundle};
+use super::{Finder, Payload, Reading, Recovery, Rejection, Shape, Wanted, capture, read};
 use crate::actor::Actor;
 use crate::apply::{Commands, restore_secrets};
 use crate::error::EffectError;
+use crate::plan::roots_of_files;
 use crate::ports::Acted;
 use crate::verify::masked_lines;
 
@@ -27,21 +31,28 @@ pub(crate) struct ParseRequest<'a> {
     pub expects: &'a Expects,
 }
 
+/// What a node's answer says.
+enum Answer {
+    /// It can be laid out.
+    Changes(Box<Accepted>),
+    /// The model wants to see something first.
+    Requests(Vec<ContextRequest>),
+}
+
 /// An answer that can be laid out.
 struct Accepted {
-    state: ParseState,
     bundle: Bundle,
     changes: Vec<Change>,
     /// New files that become the node's own.
     widened: Vec<RelPath>,
+    /// The roots of all its files, where nobody planned them.
+    roots: Vec<RootRef>,
     commands: Commands,
 }
 
-/// Why an answer cannot be used.
-struct Rejected {
-    state: ParseState,
-    retry: RetryClass,
-    violations: Vec<String>,
+/// How much of an answer's form is forgiven in this session.
+pub(crate) fn recovery(state: &SessionState) -> Recovery {
+    if state.settings().strict_answers { Recovery::Strict } else { Recovery::Tolerant }
 }
 
 impl Actor {
@@ -61,7 +72,27 @@ impl Actor {
                 let node = node.and_then(|id| state.nodes.get(id)).ok_or(EffectError::Cancelled)?;
                 self.parse_bundle(state, node, answer, branch).map(Acted::from)
             }
+            Expects::Analysis => self.parse_analysis(state, answer).map(Acted::from),
         }
+    }
+
+    fn parse_analysis(&self, state: &SessionState, answer: BlobId) -> Result<Ended, EffectError> {
+        let text = self.load_answer(answer)?;
+        let capture = capture(&text);
+        let wanted = Wanted::one_of(&[Shape::Analysis]).with(recovery(state));
+        Ok(match read(&text, &wanted) {
+            Ok(Reading { payload: Payload::Analysis(analysis), state, finder, recovered }) => {
+                Ended::AnalysisParsed {
+                    state,
+                    capture,
+                    recovered: told(finder, &recovered),
+                    analysis: Some(self.store_text(&analysis)?),
+                }
+            }
+            Ok(Reading { state, .. }) | Err(Rejection { state, .. }) => {
+                Ended::AnalysisParsed { state, capture, recovered: Recovered::default(), analysis: None }
+            }
+        })
     }
 
     /// Reads an answer as a bundle for a node, over the branch it is to be laid on.
@@ -73,79 +104,180 @@ impl Actor {
         branch: &Branch,
     ) -> Result<Ended, EffectError> {
         let text = self.load_answer(answer)?;
-        let capture = capture(&text);
-        Ok(match self.read_answer(state, node, &text, branch)? {
-            Ok(Accepted { state, bundle, changes, widened, commands }) => Ended::BundleParsed {
-                state,
-                capture,
-                changes: Some(self.store_blob(&changes)?),
-                retry: None,
-                violations: vec![],
-                evidence: None,
-                widened,
-                changes_tests: bundle.changes_tests,
-                leaves_red: bundle.leaves_red,
-                skipped: commands.skipped,
-                refused: commands.refused,
-                commands: commands.run,
-                needs: commands.needs,
-            },
-            Err(Rejected { state, retry, violations }) => Ended::BundleParsed {
-                state,
-                capture,
-                changes: None,
-                retry: Some(retry),
-                violations: bounded(&masked_lines(&self.parts.masks, &violations)),
-                evidence: Some(answer),
-                widened: vec![],
-                changes_tests: vec![],
-                leaves_red: vec![],
-                skipped: vec![],
-                refused: vec![],
-                commands: vec![],
-                needs: vec![],
-            },
+        let shapes = match node.solo {
+            // Nothing is offered that would end a node which is the whole task.
+            true => &[Shape::Bundle, Shape::PlanWithBundle, Shape::ContextRequests][..],
+            false => &[Shape::Bundle, Shape::PlanWithBundle, Shape::ContextRequests, Shape::Replan][..],
+        };
+        let mut came = Read {
+            capture: capture(&text),
+            state: ParseState::StructuredOk,
+            recovered: Recovered::default(),
+        };
+        let understood = match read(&text, &Wanted::one_of(shapes).with(recovery(state))) {
+            Ok(reading) => {
+                came.state = reading.state;
+                came.recovered = told(reading.finder, &reading.recovered);
+                self.understood(state, node, reading.payload, branch)?
+            }
+            Err(rejection) => Err(rejection),
+        };
+        Ok(match understood {
+            Ok(Answer::Changes(accepted)) => {
+                let changes = self.store_blob(&accepted.changes)?;
+                came.accepted(*accepted, changes)
+            }
+            Ok(Answer::Requests(requests)) => came.requesting(requests),
+            Err(rejection) => {
+                came.state = rejection.state;
+                let lines = bounded(&masked_lines(&self.parts.masks, &rejection.lines));
+                came.rejected(rejection.retry, lines, answer)
+            }
         })
     }
 
-    fn read_answer(
+    /// The meaning of an answer that could be read.
+    fn understood(
         &self,
         state: &SessionState,
         node: &Node,
-        text: &str,
+        payload: Payload,
         branch: &Branch,
-    ) -> Result<Result<Accepted, Rejected>, EffectError> {
-        let (bundle, parsed) = match read_bundle(text) {
-            ReadBundle::Bundle(bundle, parsed) => (bundle, parsed),
-            ReadBundle::Replan(reason) => {
-                let (state, retry) = (ParseState::RequiresReplan, RetryClass::Replan);
-                return Ok(Err(Rejected { state, retry, violations: vec![reason] }));
+    ) -> Result<Result<Answer, Rejection>, EffectError> {
+        let rejected = |state, retry, lines| Ok(Err(Rejection { state, retry, lines }));
+        let semantic = |lines| rejected(ParseState::SemanticallyRejected, RetryClass::Retarget, lines);
+        let bundle = match payload {
+            Payload::Bundle(bundle) | Payload::PlanWithBundle { bundle, .. } => bundle,
+            Payload::ContextRequests(requests) => {
+                return Ok(Ok(Answer::Requests(
+                    requests.into_iter().take(REQUESTS_MAX).map(shortened).collect(),
+                )));
             }
-            ReadBundle::Rejected { state, retry, violations } => {
-                return Ok(Err(Rejected { state, retry, violations }));
+            Payload::Replan(replan) => {
+                return rejected(ParseState::RequiresReplan, RetryClass::Replan, vec![replan.line()]);
             }
-        };
-        let rejected = |violations| {
-            let (state, retry) = (ParseState::SemanticallyRejected, RetryClass::Retarget);
-            Ok(Err(Rejected { state, retry, violations }))
+            Payload::Plan(_) | Payload::Analysis(_) => {
+                let line = "the answer holds no changes".to_owned();
+                return rejected(ParseState::SchemaInvalid, RetryClass::Malformed, vec![line]);
+            }
         };
         let files = self.compared_files(branch)?;
         let restored = restore_secrets(&bundle, &files.candidate, &self.parts.masks);
         files.check_complete()?;
         let bundle = match restored {
             Ok(bundle) => bundle,
-            Err(faults) => return rejected(faults),
+            Err(faults) => return semantic(faults),
         };
         let applied = self.apply_bundle(state, node, &bundle, &files);
         let mut commands = self.sort_commands(state, node, &bundle.commands, &files.candidate);
         files.check_complete()?;
         let (applied, widened) = match applied {
             Ok(applied) => applied,
-            Err(faults) => return rejected(faults),
+            Err(faults) => return semantic(faults),
         };
         commands.needs.extend(self.new_packages(state, node, &applied, &files.candidate));
         let changes = self.changes_with(branch, applied)?;
-        Ok(Ok(Accepted { state: parsed, bundle, changes, widened, commands }))
+        let roots = match node.solo {
+            true => {
+                let paths: Vec<RelPath> = changes.iter().map(|change| change.path.clone()).collect();
+                let mut roots =
+                    self.with_project(state, branch, |project| roots_of_files(&paths, project))?;
+                roots.truncate(NEW_ROOTS_MAX);
+                roots
+            }
+            false => vec![],
+        };
+        Ok(Ok(Answer::Changes(Box::new(Accepted { bundle, changes, widened, roots, commands }))))
+    }
+}
+
+/// How an answer was found, where that is worth telling.
+pub(crate) fn told(finder: Finder, recovered: &[String]) -> Recovered {
+    match (finder, recovered) {
+        (Finder::Json | Finder::Blocks, []) => Recovered::default(),
+        _ => {
+            let cut = |line: &String| line.chars().take(MENDED_CHARS).collect();
+            let mended = recovered.iter().take(MENDED_MAX).map(cut).collect();
+            Recovered { form: finder.as_str().to_owned(), mended }
+        }
+    }
+}
+
+fn shortened(request: ContextRequest) -> ContextRequest {
+    let cut = |text: String| text.chars().take(REQUEST_CHARS).collect();
+    match request {
+        ContextRequest::Read { path, lines } => ContextRequest::Read { path: cut(path), lines },
+        ContextRequest::Search { query } => ContextRequest::Search { query: cut(query) },
+        ContextRequest::Symbol { symbol } => ContextRequest::Symbol { symbol: cut(symbol) },
+    }
+}
+
+/// What is known of an answer before its meaning is.
+struct Read {
+    capture: Capture,
+    state: ParseState,
+    recovered: Recovered,
+}
+
+impl Read {
+    /// An answer that can be laid out. `changes` is the blob with its changes.
+    fn accepted(self, accepted: Accepted, changes: BlobId) -> Ended {
+        let Accepted { bundle, widened, roots, commands, .. } = accepted;
+        Ended::BundleParsed {
+            state: self.state,
+            capture: self.capture,
+            changes: Some(changes),
+            retry: None,
+            violations: vec![],
+            evidence: None,
+            widened,
+            changes_tests: bundle.changes_tests,
+            leaves_red: bundle.leaves_red,
+            skipped: commands.skipped,
+            refused: commands.refused,
+            commands: commands.run,
+            needs: commands.needs,
+            recovered: self.recovered,
+            requests: vec![],
+            roots,
+        }
+    }
+
+    /// An answer that only asks to see something.
+    fn requesting(self, requests: Vec<ContextRequest>) -> Ended {
+        self.without_changes(None, vec![], None, requests)
+    }
+
+    /// An answer that cannot be used.
+    fn rejected(self, retry: RetryClass, violations: Vec<String>, answer: BlobId) -> Ended {
+        self.without_changes(Some(retry), violations, Some(answer), vec![])
+    }
+
+    fn without_changes(
+        self,
+        retry: Option<RetryClass>,
+        violations: Vec<String>,
+        evidence: Option<BlobId>,
+        requests: Vec<ContextRequest>,
+    ) -> Ended {
+        Ended::BundleParsed {
+            state: self.state,
+            capture: self.capture,
+            changes: None,
+            retry,
+            violations,
+            evidence,
+            widened: vec![],
+            changes_tests: vec![],
+            leaves_red: vec![],
+            skipped: vec![],
+            refused: vec![],
+            commands: vec![],
+            needs: vec![],
+            recovered: self.recovered,
+            requests,
+            roots: vec![],
+        }
     }
 }
 

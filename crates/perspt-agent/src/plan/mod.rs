@@ -4,6 +4,7 @@
 mod declared;
 mod fallback;
 mod graph;
+mod plan_local;
 mod propose;
 mod read;
 mod roots;
@@ -11,6 +12,6 @@ mod settle;
 mod words;
 
 pub use fallback::fallback;
-pub use read::{PlanRead, read_plan};
-pub use roots::{RootedNode, assign_roots, roots_of};
+pub use read::{PlanRead, plan_of, read_plan};
+pub use roots::{RootedNode, assign_roots, roots_of, roots_of_files};
 pub use settle::{ProjectFacts, Settled, settle};

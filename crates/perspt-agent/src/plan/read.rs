@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::declared::{changes_tests, leaves_red};
 use super::words::{cut, field, text, texts};
-use crate::parse::{Payload, Read, read};
+use crate::parse::{Payload, Reading, Shape, Wanted, is_task, read};
 
 /// A plan as it was read, not settled yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,7 +24,20 @@ pub struct PlanRead {
 
 /// Reads an answer as a plan. Paths that lead out of the workspace are faults; everything else that is odd has a note.
 pub fn read_plan(answer: &str) -> Result<PlanRead, (ParseState, Vec<String>)> {
-    let (json, state) = payload(answer)?;
+    let not_a_plan = || vec!["the JSON is not a plan: it must be {\"tasks\": [...]}".to_owned()];
+    match read(answer, &Wanted::one_of(&[Shape::Plan])) {
+        Ok(Reading { payload: Payload::Plan(json), state, recovered, .. }) => {
+            let mut read = plan_of(json, state)?;
+            read.notes.splice(0..0, recovered);
+            Ok(read)
+        }
+        Ok(_) => Err((ParseState::SchemaInvalid, not_a_plan())),
+        Err(rejection) => Err((rejection.state, rejection.lines)),
+    }
+}
+
+/// Reads a plan's JSON.
+pub fn plan_of(json: Value, state: ParseState) -> Result<PlanRead, (ParseState, Vec<String>)> {
     let Some(tasks) = tasks_of(json) else {
         let why = "the JSON is not a plan: it must be {\"tasks\": [...]}".to_owned();
         return Err((ParseState::SchemaInvalid, vec![why]));
@@ -37,31 +50,6 @@ pub fn read_plan(answer: &str) -> Result<PlanRead, (ParseState, Vec<String>)> {
     } else {
         Err((ParseState::SemanticallyRejected, faults))
     }
-}
-
-fn payload(answer: &str) -> Result<(Value, ParseState), (ParseState, Vec<String>)> {
-    match read(answer) {
-        Read::Object(Payload { json, state }) => {
-            let value = serde_json::from_str(&json);
-            let not_a_plan = |error| vec![format!("the JSON is not a plan: {error}")];
-            value.map(|value| (value, state)).map_err(|error| (ParseState::SchemaInvalid, not_a_plan(error)))
-        }
-        Read::Nothing(state, why) => array_in(answer)
-            .map(|tasks| (tasks, ParseState::TolerantRecoveryOk))
-            .ok_or_else(|| (state, vec![why])),
-    }
-}
-
-/// The array of objects in an answer, alone or within prose.
-fn array_in(answer: &str) -> Option<Value> {
-    let (from, to) = (answer.find('[')?, answer.rfind(']')?);
-    let tasks: Value = serde_json::from_str(answer.get(from..=to)?).ok()?;
-    let is_plan = |tasks: &Vec<Value>| !tasks.is_empty() && tasks.iter().all(is_task);
-    tasks.as_array().is_some_and(is_plan).then_some(tasks)
-}
-
-fn is_task(value: &Value) -> bool {
-    ["goal", "output_files"].iter().any(|word| value.get(word).is_some())
 }
 
 /// The tasks of a plan, whatever object they are in.

@@ -28,6 +28,13 @@ pub fn assign_roots(plan: Plan, project: &ProjectFacts<'_>) -> Vec<RootedNode> {
     placed.collect()
 }
 
+/// The roots in which changes of these files are verified, those that they make included.
+pub fn roots_of_files(paths: &[RelPath], project: &ProjectFacts<'_>) -> Vec<RootRef> {
+    let node = PlanNode::plain("task", paths.to_vec());
+    let placed = assign_roots(Plan { nodes: vec![node] }, project);
+    placed.into_iter().flat_map(|one| one.roots).collect()
+}
+
 /// The roots that the tree has, and those that the plan makes. In an empty folder, a language that the task names counts
 /// only if the plan has a file of it.
 fn used_roots(plan: &Plan, project: &ProjectFacts<'_>) -> Vec<RootRef> {

@@ -1,5 +1,6 @@
-//! Filling a template's holes. A prompt has a head, byte-equal for every call of its intent, and a body that begins with the tag
-//! line, so that a provider's cache can serve the head.
+//! Filling a template's holes. A prompt has a head, byte-equal for every call of its intent, and a body. What the calls for a node
+//! have in common stands first in the body; the tag line begins the part that changes. So a provider's cache can serve
+//! all that comes before it.
 
 use perspt_core::effect::Intent;
 use perspt_core::event::Provenance;
@@ -10,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::Evidence;
 
 /// Rises when the compiler or a template changes in a way that changes prompts.
-const COMPILER: &str = "2";
+const COMPILER: &str = "3";
 
 /// A compiled prompt, as it is stored and sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,8 +24,11 @@ pub struct Compiled {
     pub attempt: u32,
     /// The stable part.
     pub head: String,
-    /// The changing part; its first line is the tag.
+    /// What is said of the case at hand. The tag line begins the part that changes from call to call.
     pub body: String,
+    /// How many bytes of the body come before the tag line.
+    #[serde(default)]
+    pub stable: usize,
     /// Where it came from.
     pub provenance: Provenance,
 }
@@ -32,21 +36,30 @@ pub struct Compiled {
 struct Template {
     name: &'static str,
     head: &'static str,
+    /// What the calls for a node have in common.
+    shared: &'static str,
     body: &'static str,
 }
 
-fn template(intent: Intent) -> Template {
+fn template(intent: Intent, solo: bool) -> Template {
     const ARCHITECT: &str = include_str!("templates/architect.head.md");
     const ACTUATOR: &str = include_str!("templates/actuator.head.md");
-    let (head, body) = match intent {
-        Intent::ArchitectExisting => (ARCHITECT, include_str!("templates/architect.existing.md")),
-        Intent::ArchitectGreenfield => (ARCHITECT, include_str!("templates/architect.greenfield.md")),
-        Intent::Generate => (ACTUATOR, include_str!("templates/actuator.generate.md")),
-        Intent::Correction => (ACTUATOR, include_str!("templates/correction.md")),
-        Intent::Retarget => (ACTUATOR, include_str!("templates/retarget.md")),
-        Intent::Malformed => (ACTUATOR, include_str!("templates/malformed.md")),
+    const SOLO: &str = include_str!("templates/solo.head.md");
+    const ANALYSIS: &str = include_str!("templates/analysis.head.md");
+    const SHARED: &str = include_str!("templates/shared.md");
+    let writer = if solo { SOLO } else { ACTUATOR };
+    let (head, shared, body) = match intent {
+        Intent::ArchitectExisting => (ARCHITECT, "", include_str!("templates/architect.existing.md")),
+        Intent::ArchitectGreenfield => (ARCHITECT, "", include_str!("templates/architect.greenfield.md")),
+        Intent::Generate => (writer, SHARED, include_str!("templates/actuator.generate.md")),
+        Intent::Correction => (writer, SHARED, include_str!("templates/correction.md")),
+        Intent::Retarget => (writer, SHARED, include_str!("templates/retarget.md")),
+        Intent::Malformed => (writer, SHARED, include_str!("templates/malformed.md")),
+        Intent::Analysis => (ANALYSIS, SHARED, include_str!("templates/verifier.analysis.md")),
+        Intent::SoloGenerate => (SOLO, "", include_str!("templates/solo.generate.md")),
+        Intent::SoloCorrection => (SOLO, "", include_str!("templates/solo.correction.md")),
     };
-    Template { name: intent.slug(), head, body }
+    Template { name: intent.slug(), head, shared, body }
 }
 
 /// The tag line.
@@ -57,22 +70,29 @@ pub fn tag(intent: Intent, node: Option<&NodeId>, attempt: u32) -> String {
 /// Compiles a prompt. `cites` are the blobs that the evidence was read from.
 pub fn compile(intent: Intent, attempt: u32, evidence: &Evidence<'_>, cites: &[BlobId]) -> Compiled {
     let node = evidence.node.map(|node| &node.id);
-    let template = template(intent);
+    let template = template(intent, evidence.solo);
+    let head = fill(template.head, &evidence.head_holes(intent));
     let mut holes = evidence.holes();
     holes.push(("tag", tag(intent, node, attempt)));
-    let body = fill(template.body, &holes);
+    let shared = fill(template.shared, &holes);
+    let stable = shared.len();
+    let body = shared + &fill(template.body, &holes);
     let used = holes
         .iter()
-        .filter(|(name, _)| template.body.contains(&format!("{{{{{name}}}}}")))
+        .filter(|(name, _)| {
+            let hole = format!("{{{{{name}}}}}");
+            template.shared.contains(&hole) || template.body.contains(&hole)
+        })
         .map(|(name, text)| ((*name).to_owned(), Sha::of(text.as_bytes())))
         .collect();
-    let bytes = (template.head.len() + body.len()) as u64;
+    let bytes = (head.len() + body.len()) as u64;
     Compiled {
         intent,
         node: node.cloned(),
         attempt,
-        head: template.head.to_owned(),
+        head,
         body,
+        stable,
         provenance: Provenance {
             template: template.name.to_owned(),
             compiler: COMPILER.to_owned(),

@@ -1,9 +1,10 @@
 //! The typed evidence that a prompt is compiled from, and the text of each piece.
 
+use perspt_core::effect::Intent;
 use perspt_core::energy::ReadingSummary;
 use perspt_core::event::{RetryClass, RootRef};
 use perspt_core::path::RelPath;
-use perspt_core::plan::PlanNode;
+use perspt_core::plan::{OpenScope, PlanNode};
 use perspt_core::reading::{PluginName, Status};
 use perspt_core::residual::{Component, Residual};
 
@@ -55,17 +56,99 @@ pub struct Evidence<'a> {
     pub project: ProjectEvidence<'a>,
     /// The node, for actuator prompts.
     pub node: Option<&'a PlanNode>,
+    /// Whether nobody planned the node: it is the whole task.
+    pub solo: bool,
     /// Files and listing.
     pub package: &'a Package,
+    /// The files that the node will write: they are shown last, with what was found in them.
+    pub own: &'a [RelPath],
+    /// What the model asked to see: what it is, and its text.
+    pub served: Vec<(String, String)>,
+    /// What the verifier's model made of the findings, a line each.
+    pub analysis: Vec<String>,
     /// After a failure.
     pub retry: Option<RetryEvidence>,
+    /// The form that changes are asked for in.
+    pub form: ChangeForm,
+    /// Whether a plan of one task may be answered together with its changes.
+    pub together: bool,
+}
+
+/// The form that changes are asked for in. All of them are always understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ChangeForm {
+    /// A block for each file, large ones by edits.
+    Blocks,
+    /// A block for each file, every one whole: the simplest form, for small models and small files. They copy what they
+    /// are shown, so it names the files at hand instead of an example.
+    Whole {
+        /// The files that are to be written.
+        paths: Vec<RelPath>,
+        /// A new file with tests, to be written before them.
+        test: Option<RelPath>,
+    },
+    /// One JSON object.
+    Json,
+}
+
+impl ChangeForm {
+    fn text(&self) -> String {
+        let text = match self {
+            ChangeForm::Blocks => include_str!("templates/form.blocks.md").to_owned(),
+            ChangeForm::Whole { paths, test } => whole(paths, test.as_ref()),
+            ChangeForm::Json => include_str!("templates/form.json.md").to_owned(),
+        };
+        text.trim_end().to_owned()
+    }
+}
+
+fn whole(paths: &[RelPath], test: Option<&RelPath>) -> String {
+    const FILE: &str = include_str!("templates/form.whole.file.md");
+    let block =
+        |path: &RelPath, what: &str| FILE.replace("{{path}}", path.as_str()).replace("{{what}}", what);
+    let tests = test.map(|path| block(path, "import what is tested, then at least two tests"));
+    let files = paths.iter().map(|path| block(path, &format!("the whole new text of {path}")));
+    let blocks: Vec<String> = tests.into_iter().chain(files).collect();
+    let first = match test {
+        Some(_) => {
+            ".\nFirst a new test file that checks the task with examples of input and output, then the code"
+        }
+        None => "",
+    };
+    let form = include_str!("templates/form.whole.md").replace("{{tests_first}}", first);
+    form.replace("{{file_forms}}", &blocks.join("\n"))
 }
 
 const ANSWER_EXCERPT: usize = 6000;
 const FINDINGS: usize = 40;
 
 impl Evidence<'_> {
-    /// The text of every hole.
+    /// Leaves one finding: a small model mends one thing at a time. One that speaks of what the task names comes first.
+    pub fn one_finding(&mut self) {
+        let Some(retry) = &mut self.retry else { return };
+        let words: Vec<&str> = self.task.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+        let about = |finding: &Residual| {
+            let symbol = finding.symbol.as_deref().unwrap_or("");
+            words.iter().filter(|word| word.len() > 3 && symbol.contains(**word)).count()
+        };
+        retry.findings.sort_by_key(|finding| std::cmp::Reverse(about(finding)));
+        retry.findings.truncate(1);
+    }
+
+    /// The text of every hole of a head.
+    pub(super) fn head_holes(&self, intent: Intent) -> Vec<(&'static str, String)> {
+        let form = self.form.text();
+        let may = |allowed: bool, text: &str| if allowed { text.to_owned() } else { String::new() };
+        let plans = matches!(intent, Intent::ArchitectExisting | Intent::ArchitectGreenfield);
+        let together = include_str!("templates/together.md").replace("{{form}}", &form);
+        vec![
+            ("together", may(plans && self.together, &together)),
+            ("other_answers", include_str!("templates/other_answers.md").trim_end().to_owned()),
+            ("form", form),
+        ]
+    }
+
+    /// The text of every hole of a body.
     pub(super) fn holes(&self) -> Vec<(&'static str, String)> {
         let retry = self.retry.as_ref();
         let answer = retry.and_then(|retry| retry.answer.as_deref());
@@ -75,8 +158,14 @@ impl Evidence<'_> {
             ("baseline", self.baseline()),
             ("layout", self.project.layout.join("\n")),
             ("fragment", self.project.fragments.join("\n")),
-            ("listing", fence("file list", &self.package.listing)),
-            ("files", self.files()),
+            ("listing", self.listing()),
+            ("files", self.files(|_| true)),
+            ("own_files", self.files(|path| self.own.contains(path))),
+            ("read_files", self.read_files()),
+            ("served", served(&self.served)),
+            ("analysis", analysis(&self.analysis)),
+            ("form", self.form.text()),
+            ("scope", self.scope()),
             ("node", self.node.map(node_text).unwrap_or_default()),
             ("retry", retry.map(retry_text).unwrap_or_default()),
             ("findings", retry.map(found).unwrap_or_default()),
@@ -112,16 +201,55 @@ impl Evidence<'_> {
         fence("measurements", &lines.join("\n"))
     }
 
-    fn files(&self) -> String {
-        let mut out: Vec<String> = self
-            .package
-            .files
-            .iter()
-            .map(|file| fence(&format!("{} ({})", file.path, file.why), &file.text))
-            .collect();
-        out.extend(self.package.degraded.iter().map(|line| format!("(not shown: {line})")));
-        out.join("\n\n")
+    fn files(&self, which: impl Fn(&RelPath) -> bool) -> String {
+        let shown = self.package.files.iter().filter(|file| which(&file.path));
+        let fenced = shown.map(|file| fence(&format!("{} ({})", file.path, file.why), &file.text));
+        fenced.collect::<Vec<_>>().join("\n\n")
     }
+
+    /// The files that are only to be read, and what is not shown of any.
+    fn read_files(&self) -> String {
+        let files = self.files(|path| !self.own.contains(path));
+        let hidden = self.package.degraded.iter().map(|line| format!("(not shown: {line})"));
+        std::iter::once(files)
+            .filter(|files| !files.is_empty())
+            .chain(hidden)
+            .collect::<Vec<_>>()
+            .join("\n\n")
+    }
+
+    fn listing(&self) -> String {
+        if self.package.listing.is_empty() {
+            return String::new();
+        }
+        fence("file list", &self.package.listing)
+    }
+
+    /// What a node that nobody planned may write, where there is more to say than "what the task asks".
+    fn scope(&self) -> String {
+        match self.node.map(|node| node.scope) {
+            Some(OpenScope::OneFile) => "Write everything into one file, beside its tests.".to_owned(),
+            Some(OpenScope::Open | OpenScope::Listed) | None => String::new(),
+        }
+    }
+}
+
+/// What the model asked to see.
+fn served(served: &[(String, String)]) -> String {
+    if served.is_empty() {
+        return String::new();
+    }
+    let fenced = served.iter().map(|(label, text)| fence(label, text));
+    let fenced = fenced.collect::<Vec<_>>().join("\n\n");
+    format!("What you asked to see:\n\n{fenced}")
+}
+
+fn analysis(lines: &[String]) -> String {
+    if lines.is_empty() {
+        return String::new();
+    }
+    let lines = lines.iter().map(|line| format!("- {line}")).collect::<Vec<_>>().join("\n");
+    format!("What a reviewer makes of it (advice; the findings decide):\n{}", fence("review", &lines))
 }
 
 fn node_text(node: &PlanNode) -> String {
@@ -133,8 +261,8 @@ fn node_text(node: &PlanNode) -> String {
     ];
     if node.scope.is_open() {
         lines.push(
-            "It may write: any source or manifest of the project, existing or new, new test files, and prose; \
-             no existing test"
+            "It may write: any source, manifest or test file of the project, existing or new, and prose; tests that exist \
+             stay as they are"
                 .to_owned(),
         );
     }

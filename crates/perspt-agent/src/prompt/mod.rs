@@ -6,5 +6,5 @@ mod evidence;
 mod fence;
 
 pub use compile::{Compiled, compile, tag};
-pub use evidence::{Evidence, ProjectEvidence, RetryEvidence};
+pub use evidence::{ChangeForm, Evidence, ProjectEvidence, RetryEvidence};
 pub use fence::fence;

@@ -184,8 +184,8 @@ fn declared_tests_are_the_nodes_to_change_and_no_others() {
 }
 
 #[test]
-fn an_open_node_writes_sources_new_tests_and_prose_and_no_existing_test() {
-    let mut state = session(json!({"id": "one", "goal": "g"}), python(), true);
+fn an_open_node_writes_sources_tests_and_prose() {
+    let state = session(json!({"id": "one", "goal": "g"}), python(), true);
     let table = [
         ("calc/core.py", Say::Own),
         ("calc/new.py", Say::Own),
@@ -193,7 +193,7 @@ fn an_open_node_writes_sources_new_tests_and_prose_and_no_existing_test() {
         ("tests/test_new.py", Say::Own),
         ("README.md", Say::Own),
         ("static/page.html", Say::Widens),
-        ("tests/test_calc.py", Say::No),
+        ("tests/test_calc.py", Say::Own),
         ("calc/data.json", Say::No),
         ("rs/src/lib.rs", Say::No),
         (".github/workflows/ci.yml", Say::No),
@@ -202,10 +202,23 @@ fn an_open_node_writes_sources_new_tests_and_prose_and_no_existing_test() {
     for (file, said) in table {
         assert_eq!(write(&state, file), said, "{file}");
     }
-    state.authored.insert(path("tests/test_calc.py"));
-    assert_eq!(write(&state, "tests/test_calc.py"), Say::Own, "the session wrote it");
-    let declared = json!({"id": "one", "goal": "g", "changes_tests": ["tests/test_calc.py"]});
-    assert_eq!(write(&session(declared, python(), true), "tests/test_calc.py"), Say::Own);
+}
+
+#[test]
+fn a_node_that_is_the_whole_task_writes_what_the_task_is_about() {
+    let mut state = session(json!({"id": "one", "goal": "g"}), python(), true);
+    let task = "mend `.github/workflows/ci.yml`, and notes.pem.".to_owned();
+    let (id, folder) = ("s".into(), "/w".to_owned());
+    state.meta = Some(perspt_core::event::SessionStarted::new(id, folder, task, "m".to_owned()));
+    for node in state.nodes.values_mut() {
+        node.solo = true;
+    }
+    for file in ["calc/data.json", "rs/src/lib.rs", "tests/test_calc.py", ".github/workflows/ci.yml"] {
+        assert_eq!(write(&state, file), Say::Own, "{file}");
+    }
+    for file in [".github/workflows/release.yml", "notes.pem", "calc/theirs.py"] {
+        assert_eq!(write(&state, file), Say::No, "{file}");
+    }
 }
 
 #[test]

@@ -7,9 +7,9 @@ use perspt_agent::AgentError;
 use perspt_agent::open::begin;
 use perspt_agent::ports::{Clock, SystemClock};
 use perspt_core::consent::Grant;
-use perspt_core::event::{Approval, SessionStarted};
+use perspt_core::event::{Approval, PlanningPolicy, SessionStarted};
 use perspt_core::reading::PluginName;
-use perspt_model::shown_url;
+use perspt_core::route::{Tier, TierRoute};
 use perspt_store::Home;
 use perspt_store::publish::pending;
 
@@ -17,13 +17,16 @@ use super::{Output, exit_code};
 use crate::args::{AgentArgs, RunArgs};
 use crate::config::Config;
 use crate::fail::Failure;
-use crate::{model, out, session_id, wire, workspace};
+use crate::models::{Maker, Models};
+use crate::wire::Recordings;
+use crate::{out, session_id, wire, workspace};
 
 pub fn run(args: &AgentArgs) -> Result<u8, Failure> {
     let mut config = Config::load()?.with_run_args(&args.run);
     config.flag("energy_weights", "--energy-weights", args.energy_weights.clone());
     config.flag("require", "--require", args.require.clone());
     config.flag("stability_threshold", "--stability-threshold", args.stability_threshold.clone());
+    config.flag("planning_policy", "--planning-policy", args.planning_policy.clone());
     let task = args.task.trim();
     if task.is_empty() {
         return Err(Failure::usage("there is no task", "the task is empty", "say what to do, in quotes"));
@@ -39,14 +42,24 @@ pub fn run(args: &AgentArgs) -> Result<u8, Failure> {
     let home = wire::open_home(&config)?;
     let workspace = workspace::for_session(args.workspace.as_deref(), &home)?;
     let lang = args.lang.as_deref().map(language).transpose()?;
-    let new_session = NewSession {
-        task,
-        model: config.model()?,
-        approval,
-        allow: allowed(&config, &args.run.allow)?,
-        lang,
+    config.settings()?;
+    let planning = match config.planning()? {
+        _ if args.single_file => Some(PlanningPolicy::SingleFile),
+        None if says_one_file(task) => Some(PlanningPolicy::SingleFile),
+        chosen => chosen,
     };
-    start(&home, &config, &workspace, new_session, args.run.json)
+    let routes = Models::load(&config)?.routes()?;
+    let allow = allowed(&config, &args.run.allow)?;
+    let new_session = NewSession { task, routes, planning, approval, allow, lang };
+    start(&home, &config, &workspace, new_session, &args.run)
+}
+
+/// Whether a task says outright that it is about one file. Only these words do.
+fn says_one_file(task: &str) -> bool {
+    let task = task.to_lowercase();
+    ["in a single file", "as a single file", "a standalone script", "a code snippet"]
+        .iter()
+        .any(|words| task.contains(words))
 }
 
 /// What the user permits: by the configuration, then by flags.
@@ -72,7 +85,10 @@ fn language(name: &str) -> Result<PluginName, Failure> {
 /// What a session is begun with.
 pub struct NewSession<'a> {
     pub task: &'a str,
-    pub model: &'a str,
+    /// Which models are asked.
+    pub routes: Vec<TierRoute>,
+    /// How the task becomes a plan.
+    pub planning: Option<PlanningPolicy>,
     pub approval: Approval,
     /// What is permitted from the start.
     pub allow: Vec<Grant>,
@@ -102,24 +118,32 @@ pub fn start(
     config: &Config,
     workspace: &Path,
     new_session: NewSession<'_>,
-    json: bool,
+    run: &RunArgs,
 ) -> Result<u8, Failure> {
-    let NewSession { task, model, approval, allow, lang } = new_session;
+    let NewSession { task, routes, planning, approval, allow, lang } = new_session;
+    let actuator = routes.iter().find(|route| route.tier == Tier::Actuator).map(|route| &route.main);
+    let (model, base_url) =
+        actuator.map_or((String::new(), None), |route| (route.model.clone(), route.base_url.clone()));
+    // Fails early, before anything is created or measured. Each request makes the check again.
+    let maker = Maker::new(config)?;
+    for route in routes.iter().flat_map(|route| [Some(&route.main), route.fallback.as_ref()]).flatten() {
+        maker.make(route).map_err(AgentError::NotReady)?;
+    }
     let started = SessionStarted {
         session: session_id::new(),
         workspace: workspace.to_string_lossy().into_owned(),
         task: task.to_owned(),
-        model: model.to_owned(),
-        base_url: config.base_url()?.map(shown_url),
+        model,
+        base_url,
         approval,
         allow,
         lang,
+        routes,
+        planning,
         settings: config.settings()?,
         program: format!("perspt {}", env!("CARGO_PKG_VERSION")),
     };
-    // Fails early, before anything is created or measured. Each request makes the check again.
-    model::make(model, config.base_url()?).map_err(AgentError::NotReady)?;
-    let mut output = Output::new(json);
+    let mut output = Output::new(run.json);
     let left = pending(home, workspace).map_err(AgentError::Store)?;
     let open = begin(home, SystemClock.now(), started, output.view())?;
     if let Some(left) = left {
@@ -129,6 +153,6 @@ pub fn start(
             left.session, left.session
         ));
     }
-    let state = wire::drive(home, config, open, output.view())?;
+    let state = wire::drive(home, config, open, &Recordings::of(run), output.view())?;
     Ok(exit_code(&state))
 }

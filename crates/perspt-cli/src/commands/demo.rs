@@ -1,11 +1,13 @@
 //! `perspt demo`: a recorded model builds a to-do program in a temporary folder; everything else is real.
 
 use perspt_core::event::Approval;
+use perspt_core::route::{Tier, TierRoute};
 
 use super::agent;
-use crate::args::{DemoArgs, DemoLanguage};
+use crate::args::{DemoArgs, DemoLanguage, RunArgs};
 use crate::config::Config;
 use crate::fail::Failure;
+use crate::models::Models;
 use crate::{demo, out, session_id, wire, workspace};
 
 pub fn run(args: &DemoArgs) -> Result<u8, Failure> {
@@ -30,9 +32,17 @@ pub fn run(args: &DemoArgs) -> Result<u8, Failure> {
     let task = demo::task(language);
     out::line(&format!("$ perspt agent -y {}", out::value(task)));
     let model = format!("demo:{language}");
-    let new_session =
-        agent::NewSession { task, model: &model, approval: Approval::Policy, allow: vec![], lang: None };
-    let code = agent::start(&home, &config, &workspace, new_session, false)?;
+    let route = Models::load(&config)?.route(&model)?;
+    let tier = |tier| TierRoute { tier, main: route.clone(), fallback: None };
+    let new_session = agent::NewSession {
+        task,
+        routes: Tier::ALL.map(tier).to_vec(),
+        planning: None,
+        approval: Approval::Policy,
+        allow: vec![],
+        lang: None,
+    };
+    let code = agent::start(&home, &config, &workspace, new_session, &RunArgs::default())?;
     out::line("");
     if code == 0 {
         closing(language, &workspace.to_string_lossy());

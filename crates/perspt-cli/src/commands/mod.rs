@@ -9,6 +9,7 @@ mod doctor;
 mod ledger;
 mod node;
 mod resume;
+mod simple_chat;
 mod status;
 
 use perspt_agent::ports::View;
@@ -31,6 +32,7 @@ pub fn run(args: Args) -> Result<u8, Failure> {
         Command::Abort(args) => abort::run(&args),
         Command::Config(args) => config::run(&args),
         Command::Doctor(args) => doctor::run(&args),
+        Command::SimpleChat(args) => simple_chat::run(&args),
         Command::Demo(args) => demo::run(&args),
     }
 }

@@ -7,15 +7,17 @@ use perspt_agent::ports::{Clock, SystemClock};
 use perspt_core::event::{Approval, Event, SessionResumed};
 use perspt_core::ids::SessionId;
 use perspt_core::outcome::NodeEnd;
-use perspt_model::shown_url;
+use perspt_core::route::Tier;
 use perspt_store::{Follower, Home};
 
 use super::{Output, agent, exit_code};
 use crate::args::ResumeArgs;
 use crate::config::Config;
 use crate::fail::Failure;
+use crate::models::Models;
 use crate::pick::{SessionChoice, pick, state_of, view_of};
 use crate::view::record_line;
+use crate::wire::Recordings;
 use crate::{out, wire, workspace};
 
 pub fn run(args: &ResumeArgs) -> Result<u8, Failure> {
@@ -50,9 +52,18 @@ pub fn run(args: &ResumeArgs) -> Result<u8, Failure> {
     limits.steps = args.run.max_steps.unwrap_or(limits.steps);
     limits.tokens = args.run.max_tokens.unwrap_or(limits.tokens);
     limits.time_ms = args.run.max_time.map_or(limits.time_ms, |minutes| minutes.saturating_mul(60_000));
+    if args.run.max_cost.is_some() {
+        limits.cost = config.max_cost()?;
+    }
+    let routes = match args.run.names_models() {
+        true => Models::load(&config)?.routes()?,
+        false => Models::load(&config)?.moved(&meta.routes)?.unwrap_or_default(),
+    };
+    let actuator = routes.iter().find(|route| route.tier == Tier::Actuator).map(|route| route.main.clone());
     let resumed = SessionResumed {
-        model: args.run.model.as_ref().map(|_| config.model()).transpose()?.map(str::to_owned),
-        base_url: config.base_url()?.map(shown_url),
+        model: actuator.as_ref().map(|route| route.model.clone()),
+        base_url: actuator.and_then(|route| route.base_url),
+        routes,
         approval: (approval != meta.approval).then_some(approval),
         limits: (limits != meta.settings.limits).then_some(limits),
         allow: args.run.allow.clone(),
@@ -67,7 +78,7 @@ pub fn run(args: &ResumeArgs) -> Result<u8, Failure> {
             cut.kept_as.display()
         ));
     }
-    let state = wire::drive(&home, &config, open, output.view())?;
+    let state = wire::drive(&home, &config, open, &Recordings::of(&args.run), output.view())?;
     Ok(exit_code(&state))
 }
 

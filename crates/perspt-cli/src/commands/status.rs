@@ -9,7 +9,7 @@ use crate::args::StatusArgs;
 use crate::config::Config;
 use crate::fail::Failure;
 use crate::pick::{SessionChoice, pick, view_of};
-use crate::view::{energy_words, kept_place, need_words};
+use crate::view::{cost, dollars, energy_words, kept_place, need_words};
 use crate::{out, wire};
 
 pub fn run(args: &StatusArgs) -> Result<u8, Failure> {
@@ -74,15 +74,24 @@ fn show(id: &SessionId, view: &SessionView) {
     field(
         "budget",
         &format!(
-            "calls {}/{}, tokens {}/{}, minutes {}/{}",
+            "calls {}/{}, tokens {}/{}, minutes {}/{}, cost {}{}",
             used.steps,
             limits.steps,
             used.tokens,
             limits.tokens,
             view.budget.active_ms / 60_000,
-            limits.time_ms / 60_000
+            limits.time_ms / 60_000,
+            cost(used),
+            limits.cost.map(|most| format!("/{}", dollars(most))).unwrap_or_default()
         ),
     );
+    for (tier, spent) in &view.budget.tiers {
+        let tokens = spent.tokens;
+        field(
+            "spent",
+            &format!("{}: {} calls, {tokens} tokens, cost {}", tier.as_str(), spent.steps, cost(spent)),
+        );
+    }
     if let Some(missing) = &view.degraded {
         field("degraded", &format!("{}: {}", missing.tool, missing.why));
     }

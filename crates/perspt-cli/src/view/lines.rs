@@ -1,12 +1,17 @@
 //! Headless lines: one stage a line, `key=value` fields.
 
 use perspt_agent::ports::{Appended, View};
+use perspt_core::context::ContextRequest;
 use perspt_core::effect::{Effect, EffectKind, EffectNote, Intent};
-use perspt_core::event::{AskNext, Calibration, Certificate, Closed, Decision, Ended, Event, Verdict};
+use perspt_core::event::{
+    AskNext, Calibration, Certificate, Closed, Decision, Ended, Event, Recovered, Verdict,
+};
 use perspt_core::ids::{Millis, NodeId};
 use perspt_core::outcome::EndReason;
+use perspt_core::route::TierRoute;
 use perspt_core::state::{SessionState, Work};
 
+use super::money::models_fields;
 use super::plan::{PlanShown, mode, plan_lines};
 use super::readings::{already_failing, look};
 use super::summary::summary;
@@ -36,14 +41,16 @@ impl View for Lines {
                     value(&started.workspace),
                     value(&started.model)
                 ));
+                models_line(&started.routes);
             }
-            Event::SessionResumed(_) => {
+            Event::SessionResumed(resumed) => {
                 let meta = state.meta.as_ref();
                 out::line(&format!(
                     "RESUME session={} workspace={}",
                     meta.map(|meta| meta.session.to_string()).unwrap_or_default(),
                     value(meta.map_or("", |meta| &meta.workspace))
                 ));
+                models_line(&resumed.routes);
             }
             Event::TailCut { bytes, kept_as, .. } => {
                 out::line(&format!("REPAIR torn_record={bytes} kept_as={}", value(kept_as)));
@@ -60,6 +67,10 @@ impl View for Lines {
             }
             Event::EffectEnded { of, outcome, .. } => ended(of.as_deref(), outcome, at, state),
             Event::NodeProposed { .. } => {}
+            Event::TierMoved { tier, from, to, why } => {
+                let (from, to, why) = (value(from), value(to), value(why));
+                out::line(&format!("FALLBACK tier={} from={from} to={to} why={why}", tier.as_str()));
+            }
             Event::PlanAdopted { .. } => plan_lines(state, out::line),
             Event::AttemptJudged { node, stages, energy, threshold, verdict, .. } => {
                 let roots =
@@ -99,6 +110,7 @@ impl Lines {
             Effect::RunNewTests { .. } => "running the new tests over the code as it was",
             Effect::Judge { .. } => "judging",
             Effect::Calibrate { .. } => "planting an error to see whether the tools see it",
+            Effect::PlanLocal { .. } => "making a plan of one node",
             Effect::Assemble { .. } => "gathering context",
             Effect::Ask { .. } => "asking the model",
             Effect::Parse { .. } => "reading the answer",
@@ -117,19 +129,22 @@ impl Lines {
 }
 
 fn node_line(node: Option<&NodeId>, effect: &Effect, state: &SessionState) {
-    let (Effect::Assemble { intent, .. }, Some(node)) = (effect, node.and_then(|id| state.nodes.get(id)))
-    else {
-        return;
+    let Some(node) = node.and_then(|id| state.nodes.get(id)) else { return };
+    let intent = match effect {
+        Effect::Assemble { intent, .. } => intent,
+        // Its first answer came together with the plan.
+        Effect::Parse { .. } if node.prompt.is_none() => &node.first_intent(),
+        _ => return,
     };
     match intent {
-        Intent::Generate => {
+        Intent::Generate | Intent::SoloGenerate => {
             let again = if node.generation > 0 { " rebuilt=base-moved" } else { "" };
             out::line(&format!("NODE id={} goal={}{again}", node.spec.id, value(&node.spec.goal)));
         }
-        Intent::Correction | Intent::Retarget | Intent::Malformed => {
+        Intent::Correction | Intent::SoloCorrection | Intent::Retarget | Intent::Malformed => {
             if let Some(failure) = &node.failure {
-                let kept =
-                    if node.discarded && *intent == Intent::Correction { " kept=best-before" } else { "" };
+                let corrects = *intent == node.correction_intent();
+                let kept = if node.discarded && corrects { " kept=best-before" } else { "" };
                 out::line(&format!(
                     "RETRY class={} reason={}{kept}",
                     failure.class.as_str(),
@@ -138,7 +153,7 @@ fn node_line(node: Option<&NodeId>, effect: &Effect, state: &SessionState) {
             }
             out::line(&format!("NODE id={} retry={}", node.spec.id, node.attempts));
         }
-        Intent::ArchitectExisting | Intent::ArchitectGreenfield => {}
+        Intent::ArchitectExisting | Intent::ArchitectGreenfield | Intent::Analysis => {}
     }
 }
 
@@ -192,8 +207,9 @@ fn ended(of: Option<&EffectNote>, outcome: &Ended, at: Millis, state: &SessionSt
             };
             out::line(&format!("CALIBRATE stage={} result={result}", stage));
         }
-        Ended::Assembled { context, files, degraded, .. } if node.is_some() => {
-            out::line(&format!("CONTEXT hash={} files={} digests=0 seals=0", context.short(), files.len()));
+        Ended::Assembled { context, files, degraded, tokens, .. } if node.is_some() => {
+            let (hash, files) = (context.short(), files.len());
+            out::line(&format!("CONTEXT hash={hash} files={files} digests=0 seals=0 tokens={tokens}"));
             degraded.iter().for_each(|line| out::note(&format!("context: not shown: {}", plain(line))));
         }
         Ended::AskFailed { class, what, next, .. } => {
@@ -212,8 +228,28 @@ fn ended(of: Option<&EffectNote>, outcome: &Ended, at: Millis, state: &SessionSt
         Ended::NewTestsRan { tests, .. } if tests.added > 0 => {
             out::line(&format!("NEW-TESTS added={} fail_on_old_code={}", tests.added, tests.failed_before));
         }
-        Ended::BundleParsed { widened, skipped, refused, .. } => {
+        Ended::TooLargeForModel { needed, window, model } => {
+            let next = if node.is_some() { "give-up" } else { "plan-without-architect" };
+            let model = value(model);
+            out::line(&format!(
+                "CONTEXT too-large needed={needed} window={window} model={model} next={next}"
+            ));
+        }
+        Ended::AnalysisParsed { analysis, .. } => {
+            let usable = if analysis.is_some() { "usable" } else { "unusable" };
+            out::line(&format!("ANALYSIS result={usable}"));
+        }
+        Ended::BundleParsed { widened, skipped, refused, recovered, requests, .. } => {
             let Some(node) = node else { return };
+            read_line(recovered);
+            for request in requests {
+                let asked = match request {
+                    ContextRequest::Read { path, .. } => format!("read={}", value(path)),
+                    ContextRequest::Search { query } => format!("search={}", value(query)),
+                    ContextRequest::Symbol { symbol } => format!("symbol={}", value(symbol)),
+                };
+                out::line(&format!("LOOKUP node={node} {asked}"));
+            }
             if !widened.is_empty() {
                 let paths: Vec<&str> = widened.iter().map(|path| path.as_str()).collect();
                 out::line(&format!("SCOPE node={node} widened={}", value(&paths.join(","))));
@@ -225,7 +261,8 @@ fn ended(of: Option<&EffectNote>, outcome: &Ended, at: Millis, state: &SessionSt
             wait_lines(node, state);
         }
         Ended::LayoutRefused { .. } => {}
-        Ended::PlanParsed { proposed: Some(_), settled, .. } => {
+        Ended::PlanParsed { proposed: Some(_), settled, recovered, .. } => {
+            read_line(recovered);
             settled.iter().for_each(|line| out::line(&format!("PLAN put-right={}", value(line))));
         }
         Ended::PlanParsed { proposed: None, diagnostics, .. } => {
@@ -270,6 +307,7 @@ fn ended(of: Option<&EffectNote>, outcome: &Ended, at: Millis, state: &SessionSt
         | Ended::Decided { .. }
         | Ended::Measured { .. }
         | Ended::Assembled { .. }
+        | Ended::PlannedLocally
         | Ended::Answered { .. }
         | Ended::Fetched { .. }
         | Ended::Judged { .. }
@@ -278,6 +316,25 @@ fn ended(of: Option<&EffectNote>, outcome: &Ended, at: Millis, state: &SessionSt
         | Ended::Lost
         | Ended::Cancelled => {}
     }
+}
+
+/// Which models are asked.
+fn models_line(routes: &[TierRoute]) {
+    if !routes.is_empty() {
+        out::line(&format!("MODELS {}", models_fields(routes)));
+    }
+}
+
+/// How an answer was understood that did not come as it was asked for.
+fn read_line(recovered: &Recovered) {
+    if recovered.is_plain() {
+        return;
+    }
+    let mended = match recovered.mended.len() {
+        0 => String::new(),
+        _ => format!(" put-right={}", value(&recovered.mended.join("; "))),
+    };
+    out::line(&format!("READ form={}{mended}", value(&recovered.form)));
 }
 
 /// What a node waits for, and the words that let it go on.

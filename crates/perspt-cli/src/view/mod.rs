@@ -2,6 +2,7 @@
 
 mod json;
 mod lines;
+mod money;
 mod plan;
 mod readings;
 mod summary;
@@ -9,6 +10,7 @@ mod text;
 
 pub use json::{Json, record_line};
 pub use lines::Lines;
+pub use money::{cost, dollars, models_fields};
 pub use plan::plan_lines;
 pub use summary::summary_fields;
 pub use text::{energy_words, kept_place, need_words, slug};

@@ -3,6 +3,7 @@
 use perspt_core::state::SessionState;
 use perspt_core::view::{History, Owner, Summary, session_word};
 
+use super::money::cost;
 use super::text::languages_field;
 use crate::out::{self, plain, value};
 
@@ -16,11 +17,12 @@ pub fn summary(state: &SessionState, history: &History) {
     }
     let summary = Summary::of(state, history);
     out::line(&format!(
-        "SUMMARY {} active_plugins={} calls={} tokens={} next={}",
+        "SUMMARY {} active_plugins={} calls={} tokens={} cost={} next={}",
         summary_fields(&summary, session_word(state, Owner::Gone)),
         languages_field(state),
         state.account.used.steps,
         state.account.used.tokens,
+        cost(&state.account.used),
         value(&summary.next)
     ));
 }

@@ -125,7 +125,7 @@ fn a_node_is_shown_as_the_newest_session_left_it() {
         .says("node       mul  committed")
         .says("goal       add mul")
         .says("attempt 1  stable     V=0.00")
-        .says("retries=0 evidence=prose model=gpt-5")
+        .says("retries=0 evidence=prose model=openai::")
         .says("  file     more.md none -> ")
         .never_says("{\"");
     // The same answer changes nothing now.

@@ -4,6 +4,7 @@
 
 mod answers;
 mod blind;
+mod chat;
 mod commands;
 mod consents;
 mod control;
@@ -11,6 +12,7 @@ mod demo;
 mod faults;
 mod honesty;
 mod lines;
+mod models;
 mod odd;
 mod provider;
 mod road;

@@ -92,7 +92,7 @@ fn an_endpoint_keeps_its_query_and_its_password_and_the_log_has_neither() {
     }
     let log = serde_json::to_string(&world.events()).unwrap();
     assert!(!log.contains("hidden-word") && !log.contains("api-version"), "{log}");
-    world.perspt(&["doctor"]).expect(0).says("configured").never_says("hidden-word");
+    world.perspt(&["doctor"]).expect(0).says("not contacted").never_says("hidden-word");
 }
 
 #[test]
@@ -264,7 +264,7 @@ fn a_budget_that_does_not_cover_the_next_call_ends_with_5_and_resume_goes_on() {
 }
 
 #[test]
-fn the_prompts_head_is_the_same_for_every_call_of_an_intent_and_the_tag_is_its_bodys_first_line() {
+fn the_prompts_head_is_the_same_for_every_call_of_an_intent_and_the_tag_begins_what_changes() {
     let world = World::of(L).serve(|ask: &Ask| match (intent(ask).as_str(), ask.ordinal) {
         ("architect.existing", 1) => Reply::text("hm"),
         ("architect.existing", _) => plan(L),
@@ -277,5 +277,10 @@ fn the_prompts_head_is_the_same_for_every_call_of_an_intent_and_the_tag_is_its_b
     assert_eq!(message(0, 0), message(1, 0));
     assert!(message(0, 1).starts_with("[perspt intent=architect.existing node=- attempt=1]\n"));
     assert!(message(1, 1).starts_with("[perspt intent=architect.existing node=- attempt=2]\n"));
-    assert!(message(2, 1).starts_with("[perspt intent=actuator.generate node=mul attempt=1]\n"));
+    let tagged = message(2, 1);
+    let (shared, _) = tagged.split_once("[perspt intent=actuator.generate node=mul attempt=1]\n").unwrap();
+    assert!(
+        shared.starts_with("The task as the user put it:"),
+        "what calls have in common stands first: {shared}"
+    );
 }

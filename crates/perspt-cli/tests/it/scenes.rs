@@ -31,9 +31,9 @@ fn play(scene: &str) -> (World, Ran) {
 }
 
 /// Fields of lines whose value differs from run to run or machine to machine.
-const FIELDS_THAT_VARY: &[&str] = &["workspace", "model", "merkle", "ledger", "hash", "tokens"];
+const FIELDS_THAT_VARY: &[&str] = &["workspace", "model", "all", "merkle", "ledger", "hash", "tokens"];
 /// Lines of `status` that do.
-const STATUS_THAT_VARIES: &[&str] = &["workspace", "model", "budget", "tools"];
+const STATUS_THAT_VARIES: &[&str] = &["workspace", "model", "budget", "spent", "tools"];
 
 /// The lines with `…` for what varies.
 fn masked(out: &str) -> String {

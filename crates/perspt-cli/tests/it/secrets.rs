@@ -11,7 +11,9 @@ fn token() -> String {
 /// The placeholder that the prompt shows.
 fn placeholder(ask: &Ask) -> String {
     let text = ask.request.text();
-    let at = text.find("<perspt-secret-").expect("a placeholder is shown");
+    // A note speaks of `<perspt-secret-…>` too.
+    let mut marks = text.match_indices("<perspt-secret-").map(|(at, _)| at);
+    let at = marks.find(|at| !text[*at..].starts_with("<perspt-secret-…")).expect("a placeholder is shown");
     text[at..=at + text[at..].find('>').unwrap()].to_owned()
 }
 

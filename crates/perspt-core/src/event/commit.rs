@@ -192,6 +192,8 @@ pub enum EscalateReason {
     RequiresReplan,
     /// The user kept changing what it works on.
     BaseKeptMoving,
+    /// What must be shown does not fit the model's window.
+    WindowTooSmall,
 }
 
 /// What kind of failure an escalation is.

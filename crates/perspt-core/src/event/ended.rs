@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::commit::{Commit, StageVerdict};
 use super::session::{Approval, MissingTool, RepoMode, RootRef, RootStages, Trouble};
 use crate::consent::{Grant, Need, TestDeclaration};
+use crate::context::ContextRequest;
 use crate::effect::TreeRef;
 use crate::energy::{Energy, NewTests, ReadingSummary};
 use crate::grade::Grade;
@@ -148,6 +149,48 @@ pub struct Provenance {
     pub bytes: u64,
 }
 
+/// The most parts of a prompt that its event lists.
+pub const PARTS_MAX: usize = 26;
+
+/// The longest name of one, in characters.
+pub const PART_CHARS: usize = 140;
+
+/// What one part of a prompt costs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PromptPart {
+    /// What it is: a file with how it is shown, or another part.
+    pub part: String,
+    /// An upper estimate of its tokens.
+    pub tokens: u64,
+}
+
+/// The most lines of what was put right in an answer's form.
+pub const MENDED_MAX: usize = 6;
+
+/// The longest of them, in characters.
+pub const MENDED_CHARS: usize = 200;
+
+/// The most roots that one answer may make.
+pub const NEW_ROOTS_MAX: usize = 8;
+
+/// How something was found in an answer.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Recovered {
+    /// The form it was found in.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub form: String,
+    /// What was put right in it, a line each, the first few.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mended: Vec<String>,
+}
+
+impl Recovered {
+    /// Whether there is nothing to tell.
+    pub fn is_plain(&self) -> bool {
+        self.form.is_empty() && self.mended.is_empty()
+    }
+}
+
 /// The end of an effect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "ended", rename_all = "snake_case")]
@@ -267,8 +310,35 @@ pub enum Ended {
         degraded: Vec<String>,
         /// An upper estimate of its tokens.
         tokens: u64,
+        /// What its parts cost in tokens: the head, the files, the findings.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        parts: Vec<PromptPart>,
         /// What the prompt was compiled from.
         provenance: Box<Provenance>,
+    },
+    /// Of an assembly: what must be shown does not fit the model's window.
+    TooLargeForModel {
+        /// Tokens that are needed, at least.
+        needed: u64,
+        /// The model's window.
+        window: u64,
+        /// The model.
+        model: String,
+    },
+    /// Of a plan without a model.
+    PlannedLocally,
+    /// Of reading an analysis.
+    AnalysisParsed {
+        /// How it was read.
+        state: ParseState,
+        /// The answer: its hash, length and first line.
+        capture: Capture,
+        /// How it was found, and what was put right.
+        #[serde(default, skip_serializing_if = "Recovered::is_plain")]
+        recovered: Recovered,
+        /// The analysis; without one the raw findings are enough.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        analysis: Option<BlobId>,
     },
     /// Of a request, with an answer.
     Answered {
@@ -294,6 +364,9 @@ pub enum Ended {
         latency_ms: u64,
         /// The model that answered.
         model: String,
+        /// What it cost in millionths of a US dollar, where the price is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cost: Option<u64>,
     },
     /// Of a request, without one.
     AskFailed {
@@ -309,6 +382,12 @@ pub enum Ended {
         /// Tokens read and written, where the provider said; they are what is charged then.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tokens: Option<u64>,
+        /// What they cost in millionths of a US dollar, where the price is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cost: Option<u64>,
+        /// How many tries such a failure is worth, where that is fewer than usual.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tries: Option<u32>,
     },
     /// Of reading a plan.
     PlanParsed {
@@ -328,6 +407,12 @@ pub enum Ended {
         /// The diagnostics and the answer, for the next prompt.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         evidence: Option<BlobId>,
+        /// How the plan was found in the answer, and what was put right in its form.
+        #[serde(default, skip_serializing_if = "Recovered::is_plain")]
+        recovered: Recovered,
+        /// The answer, where it also holds the changes of the plan's one node.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        bundle: Option<BlobId>,
     },
     /// Of reading a bundle.
     BundleParsed {
@@ -368,6 +453,15 @@ pub enum Ended {
         /// Consents it needs before anything is run.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         needs: Vec<Need>,
+        /// How the changes were found in the answer, and what was put right in their form.
+        #[serde(default, skip_serializing_if = "Recovered::is_plain")]
+        recovered: Recovered,
+        /// What the model asks to see before it answers.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        requests: Vec<ContextRequest>,
+        /// The roots that its files are verified in, where no plan said so.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        roots: Vec<RootRef>,
     },
     /// Of a question.
     Decided {
@@ -512,6 +606,8 @@ pub enum PlanSource {
     Architect,
     /// The deterministic fallback graph.
     Fallback,
+    /// One node for the whole task, with no model's help.
+    Local,
 }
 
 impl Ended {
@@ -530,6 +626,9 @@ impl Ended {
             | Ended::Judged { .. }
             | Ended::Overtaken { .. }
             | Ended::Assembled { .. }
+            | Ended::TooLargeForModel { .. }
+            | Ended::PlannedLocally
+            | Ended::AnalysisParsed { .. }
             | Ended::Answered { .. }
             | Ended::AskFailed { .. }
             | Ended::PlanParsed { .. }
@@ -549,6 +648,7 @@ impl Ended {
             Ended::Assembled { prompt, .. } => Some(*prompt),
             Ended::Answered { answer, .. } => Some(*answer),
             Ended::PlanParsed { evidence, .. } | Ended::BundleParsed { evidence, .. } => *evidence,
+            Ended::AnalysisParsed { analysis, .. } => *analysis,
             Ended::Snapshotted { .. }
             | Ended::Unworkable { .. }
             | Ended::Probed { .. }
@@ -560,6 +660,8 @@ impl Ended {
             | Ended::LayoutRefused { .. }
             | Ended::Overtaken { .. }
             | Ended::NewTestsRan { .. }
+            | Ended::TooLargeForModel { .. }
+            | Ended::PlannedLocally
             | Ended::AskFailed { .. }
             | Ended::Decided { .. }
             | Ended::Published { .. }

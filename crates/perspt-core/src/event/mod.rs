@@ -18,6 +18,7 @@ use crate::outcome::{Closing, EndReason, Outcome};
 use crate::path::RelPath;
 use crate::plan::PlanNode;
 use crate::residual::Milli;
+use crate::route::Tier;
 
 pub use commit::{
     Category, Certificate, Closed, Commit, Consented, EscalateReason, KeptPlace, StageResult, StageVerdict,
@@ -25,13 +26,24 @@ pub use commit::{
 };
 pub use decode::{Unknown, decode};
 pub use ended::{
-    AskNext, CORRECTION_MAX, Calibration, Capture, Decision, DiffNote, Ended, JudgementNote, ParseState,
-    PlanSource, Provenance, RetryClass, RunNote,
+    AskNext, CORRECTION_MAX, Calibration, Capture, Decision, DiffNote, Ended, JudgementNote, MENDED_CHARS,
+    MENDED_MAX, NEW_ROOTS_MAX, PART_CHARS, PARTS_MAX, ParseState, PlanSource, PromptPart, Provenance,
+    Recovered, RetryClass, RunNote,
 };
 pub use session::{
-    Approval, MissingTool, RepoMode, RootRef, RootStages, SessionResumed, SessionStarted, Settings,
-    StageTool, Trouble,
+    Approval, MissingTool, PlanningPolicy, RepoMode, RootRef, RootStages, SessionResumed, SessionStarted,
+    Settings, StageTool, Trouble,
 };
+
+/// Whether findings are explained before the next answer is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AnalysisChoice {
+    /// The verifier's model is asked.
+    Asked,
+    /// One model serves both tiers and the findings are few: it reads them itself.
+    Skipped,
+}
 
 /// The schema this program writes. A record of a later one is shown as unknown and never acted on.
 pub const SCHEMA: u32 = 2;
@@ -100,6 +112,17 @@ pub enum Event {
         /// The hash over its nodes.
         plan: Sha,
     },
+    /// A tier's model failed, and its fallback takes over.
+    TierMoved {
+        /// The tier.
+        tier: Tier,
+        /// The model before.
+        from: String,
+        /// The model from now on.
+        to: String,
+        /// What was wrong with the other.
+        why: String,
+    },
     /// A candidate was judged.
     AttemptJudged {
         /// The node.
@@ -124,6 +147,9 @@ pub enum Event {
         /// Consents that are missing, the first few.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         missing: Vec<Need>,
+        /// Whether a model explains the findings before the next answer is asked for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        analysis: Option<AnalysisChoice>,
     },
     /// A node is closed without a commit.
     NodeClosed {
@@ -177,6 +203,7 @@ impl Event {
             | Event::BytesKept { .. }
             | Event::EffectStarted { .. }
             | Event::NodeProposed { .. }
+            | Event::TierMoved { .. }
             | Event::AttemptJudged { .. }
             | Event::PauseAsked
             | Event::AbortAsked { .. } => false,

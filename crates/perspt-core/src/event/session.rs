@@ -9,6 +9,7 @@ use crate::grade::Require;
 use crate::ids::SessionId;
 use crate::path::RelPath;
 use crate::reading::{PluginName, StageId, StageKind};
+use crate::route::TierRoute;
 use crate::stage::StageRole;
 
 /// The knobs a session runs with, recorded so that resume uses the same.
@@ -42,6 +43,9 @@ pub struct Settings {
     pub stage_timeout_ms: u64,
     /// For one process of a probe.
     pub probe_timeout_ms: u64,
+    /// Whether only answers in exactly the form asked for are read.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub strict_answers: bool,
     /// The least that must be proved of every file of code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub require: Option<Require>,
@@ -64,7 +68,35 @@ impl Default for Settings {
             total_ms: 900_000,
             stage_timeout_ms: 600_000,
             probe_timeout_ms: 120_000,
+            strict_answers: false,
             require: None,
+        }
+    }
+}
+
+/// How a task becomes a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PlanningPolicy {
+    /// One node for the whole task, with no architect.
+    LocalEdit,
+    /// One file, with no architect.
+    SingleFile,
+    /// The architect plans.
+    FeatureIncrement,
+}
+
+impl PlanningPolicy {
+    /// Every policy.
+    pub const ALL: [PlanningPolicy; 3] =
+        [PlanningPolicy::LocalEdit, PlanningPolicy::SingleFile, PlanningPolicy::FeatureIncrement];
+
+    /// The word in flags and keys.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            PlanningPolicy::LocalEdit => "local-edit",
+            PlanningPolicy::SingleFile => "single-file",
+            PlanningPolicy::FeatureIncrement => "feature-increment",
         }
     }
 }
@@ -101,6 +133,12 @@ pub struct SessionStarted {
     /// The language of a new project, by the user's word.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lang: Option<PluginName>,
+    /// Which model each tier asks; where a tier is missing it is `model`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub routes: Vec<TierRoute>,
+    /// How the task becomes a plan, where the user says so. Without it the architect plans, unless its model is small.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planning: Option<PlanningPolicy>,
     /// The knobs.
     pub settings: Settings,
     /// The program that wrote it.
@@ -119,6 +157,8 @@ impl SessionStarted {
             approval: Approval::Policy,
             allow: Vec::new(),
             lang: None,
+            routes: Vec::new(),
+            planning: None,
             settings: Settings::default(),
             program: String::new(),
         }
@@ -134,6 +174,9 @@ pub struct SessionResumed {
     /// A new endpoint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_url: Option<String>,
+    /// New models for tiers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub routes: Vec<TierRoute>,
     /// Who approves from now on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<Approval>,
@@ -143,6 +186,13 @@ pub struct SessionResumed {
     /// What the user permits from now on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allow: Vec<Grant>,
+}
+
+impl SessionResumed {
+    /// Whether other models are asked from now on.
+    pub fn names_models(&self) -> bool {
+        self.model.is_some() || self.base_url.is_some() || !self.routes.is_empty()
+    }
 }
 
 /// Whether there is a project already.

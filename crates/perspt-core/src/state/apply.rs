@@ -5,20 +5,28 @@ use super::node::{Candidate, Failure, Held, Laying, Node, Wait, Work};
 use super::{End, Found, InFlight, LastAnswer, PlanWork, SessionState, Stop, stage_key};
 use crate::budget::Spend;
 use crate::consent::{ConsentKind, Need};
-use crate::effect::{Branch, Effect, Intent};
+use crate::context::ContextRequest;
+use crate::effect::{Branch, Effect, Expects, Intent};
 use crate::energy::ReadingSummary;
 use crate::event::{
-    Approval, AskNext, Calibration, Closed, Decision, Ended, Event, JudgementNote, MissingTool, RetryClass,
-    RootRef, SessionResumed, Trouble, Verdict,
+    AnalysisChoice, Approval, AskNext, Calibration, Closed, Decision, Ended, Event, JudgementNote,
+    MissingTool, PlanSource, RetryClass, RootRef, SessionResumed, Trouble, Verdict,
 };
 use crate::grade::Require;
 use crate::ids::{BlobId, EffectId, Millis, NodeId};
 use crate::outcome::{EndReason, NodeEnd};
 use crate::path::RelPath;
 use crate::reading::{StageId, Status};
+use crate::route::Tier;
 
 /// What stands for a tool where less was proved than the user requires.
 pub(super) const REQUIRE: &str = "--require ";
+
+/// How many answers in a row that cannot be read move a tier to its fallback.
+const UNREAD_IN_A_ROW: u32 = 2;
+
+/// How many answers of a node may ask to see more instead of answering.
+const MOST_LOOKUPS: u32 = 3;
 
 /// The longest that a provider may ask to wait.
 const LONGEST_WAIT_MS: u64 = 10 * 60_000;
@@ -55,7 +63,7 @@ impl SessionState {
                 let ordinal = Self::ordinal_key(key.node.as_ref(), key.generation, effect.kind());
                 let count = self.ordinals.entry(ordinal).or_insert(0);
                 *count = (*count).max(key.ordinal.saturating_add(1));
-                if matches!(effect, Effect::Parse { .. }) && key.node.is_none() {
+                if matches!(effect, Effect::Parse { .. } | Effect::PlanLocal { .. }) && key.node.is_none() {
                     self.planning.proposal.clear();
                 }
                 let started = InFlight { key: key.clone(), effect: effect.clone() };
@@ -77,8 +85,15 @@ impl SessionState {
                 self.check_planned_roots();
                 self.check_absent_modules();
             }
-            Event::AttemptJudged { node, verdict, reason, .. } => {
-                self.judged(node, *verdict, reason.as_deref());
+            Event::TierMoved { tier, .. } => {
+                self.failing = None;
+                self.fallen.insert(*tier);
+                self.unread.remove(tier);
+                self.ask_anew(*tier);
+            }
+            Event::AttemptJudged { node, verdict, reason, analysis, .. } => {
+                let analysis = analysis.unwrap_or(AnalysisChoice::Skipped);
+                self.judged(node, *verdict, reason.as_deref(), analysis);
             }
             Event::NodeClosed { node, end } => {
                 let end = match end {
@@ -116,10 +131,11 @@ impl SessionState {
     fn adopt_nodes(&mut self) {
         self.nodes.retain(|_, node| node.has_begun());
         self.order.retain(|id| self.nodes.contains_key(id));
+        let solo = self.planning.work == PlanWork::Proposed(PlanSource::Local);
         for (spec, roots) in std::mem::take(&mut self.planning.proposal) {
             if !self.nodes.contains_key(&spec.id) {
                 self.order.push(spec.id.clone());
-                self.nodes.insert(spec.id.clone(), Node::new(spec, roots));
+                self.nodes.insert(spec.id.clone(), Node { solo, ..Node::new(spec, roots) });
             }
         }
     }
@@ -135,6 +151,9 @@ impl SessionState {
             if resumed.base_url.is_some() {
                 meta.base_url.clone_from(&resumed.base_url);
             }
+            if resumed.names_models() {
+                meta.routes.clone_from(&resumed.routes);
+            }
             meta.approval = resumed.approval.unwrap_or(meta.approval);
             meta.settings.limits = resumed.limits.unwrap_or(meta.settings.limits);
         }
@@ -149,12 +168,17 @@ impl SessionState {
         self.refused = false;
         self.broke = None;
         self.provider = None;
-        self.planning.asker.failures = 0;
-        self.planning.asker.not_before = Millis(0);
-        for node in self.nodes.values_mut() {
-            node.asker.failures = 0;
-            node.asker.not_before = Millis(0);
+        self.failing = None;
+        self.no_analysis = false;
+        self.unread.clear();
+        // The model of before is asked again, with prompts that fit it.
+        let fallen = std::mem::take(&mut self.fallen);
+        for asker in self.nodes.values_mut().map(|node| &mut node.asker).chain([&mut self.planning.asker]) {
+            asker.failures = 0;
+            asker.not_before = Millis(0);
         }
+        let others = |tier: &Tier| resumed.names_models() || fallen.contains(tier);
+        Tier::ALL.into_iter().filter(others).for_each(|tier| self.ask_anew(tier));
         resumed.allow.iter().for_each(|grant| self.consents.add(grant.clone()));
         self.take_up_waiting();
     }
@@ -209,7 +233,12 @@ impl SessionState {
     fn ended(&mut self, at: Millis, id: EffectId, outcome: &Ended) {
         let Some(InFlight { key, effect }) = self.in_flight.remove(&id) else { return };
         self.account.reserved = self.account.reserved.minus(effect.reserve());
-        self.account.used = self.account.used.plus(charged(&effect, outcome));
+        let spent = charged(&effect, outcome);
+        self.account.used = self.account.used.plus(spent);
+        if let Effect::Ask { intent, .. } = &effect {
+            let tier = self.account.tiers.entry(intent.tier()).or_default();
+            *tier = tier.plus(spent);
+        }
         if key.generation != self.generation_of(key.node.as_ref()) {
             return;
         }
@@ -218,6 +247,7 @@ impl SessionState {
         match outcome {
             Ended::Lost | Ended::Cancelled => {}
             Ended::Assembled { .. }
+            | Ended::TooLargeForModel { .. }
             | Ended::Answered { .. }
             | Ended::AskFailed { .. }
             | Ended::Measured { .. }
@@ -285,6 +315,26 @@ impl SessionState {
             Ended::Assembled { prompt, tokens, .. } => {
                 self.assembled(&key.node, &effect, *prompt, *tokens);
             }
+            Ended::TooLargeForModel { needed, window, model } => match self.node_mut(&key.node) {
+                // Findings that nobody can explain are corrected as they are.
+                Some(node) if matches!(effect, Effect::Assemble { intent: Intent::Analysis, .. }) => {
+                    node.work = Work::Context(node.correction_intent());
+                }
+                Some(node) => {
+                    node.too_large = Some(format!(
+                        "a prompt needs at least {needed} tokens, and {model} takes {window} with its answer"
+                    ));
+                }
+                None => self.planning.too_large = true,
+            },
+            Ended::PlannedLocally => self.planning.work = PlanWork::Proposed(PlanSource::Local),
+            Ended::AnalysisParsed { analysis, .. } => {
+                if let Some(node) = self.node_mut(&key.node) {
+                    node.analysis = *analysis;
+                    node.work = Work::Context(node.correction_intent());
+                    self.note_read(Tier::Verifier, analysis.is_some());
+                }
+            }
             Ended::Answered { answer, capture, .. } => {
                 let Effect::Ask { intent, .. } = effect else { return };
                 let asker = self.asker_mut(&key.node);
@@ -293,17 +343,27 @@ impl SessionState {
                 asker.last_failure = None;
                 match self.node_mut(&key.node) {
                     Some(node) => {
-                        node.same_answer.note(capture.hash);
-                        if let Work::Asking { over, .. } = node.work {
-                            node.work = Work::Parsing { answer: *answer, over };
+                        let Work::Asking { over, .. } = node.work else { return };
+                        let expects = match intent {
+                            Intent::Analysis => Expects::Analysis,
+                            _ => Expects::Bundle(over),
+                        };
+                        if intent != Intent::Analysis {
+                            node.same_answer.note(capture.hash);
                         }
+                        node.work = Work::Parsing { intent, answer: *answer, expects };
                     }
                     None => self.planning.work = PlanWork::Parsing { answer: *answer },
                 }
             }
-            Ended::AskFailed { class, what, next, .. } => self.ask_failed(at, &key.node, class, what, *next),
-            Ended::PlanParsed { proposed, evidence, .. } => {
+            Ended::AskFailed { .. } => {
+                let Effect::Ask { intent, .. } = effect else { return };
+                self.ask_failed(at, &key.node, intent, outcome);
+            }
+            Ended::PlanParsed { proposed, evidence, bundle, .. } => {
                 self.planning.evidence = *evidence;
+                self.note_read(Tier::Architect, proposed.is_some());
+                self.planning.bundle = bundle.zip(self.planning.shown);
                 match proposed {
                     Some(source) => self.planning.work = PlanWork::Proposed(*source),
                     None => {
@@ -504,29 +564,74 @@ impl SessionState {
                 node.prompt = Some(prompt);
                 node.work = Work::Asking { intent: *intent, prompt, tokens, over: *branch };
             }
-            None => self.planning.work = PlanWork::Asking { prompt, tokens },
+            None => {
+                self.planning.shown = Some(*branch);
+                self.planning.work = PlanWork::Asking { prompt, tokens };
+            }
         }
     }
 
-    fn ask_failed(&mut self, at: Millis, node: &Option<NodeId>, class: &str, what: &str, next: AskNext) {
-        let settings = self.settings();
+    /// A tier's prompts are made again, for another model or after a pause, and its requests begin afresh.
+    fn ask_anew(&mut self, tier: Tier) {
+        if tier == Tier::Architect {
+            self.planning.too_large = false;
+            self.planning.asker.failures = 0;
+            self.planning.asker.not_before = Millis(0);
+            if matches!(self.planning.work, PlanWork::Asking { .. }) {
+                self.planning.work = PlanWork::Context;
+            }
+        }
+        for node in self.nodes.values_mut().filter(|node| node.end.is_none()) {
+            match node.work {
+                Work::Asking { intent, .. } if intent.tier() != tier => continue,
+                Work::Asking { intent, .. } => node.work = Work::Context(intent),
+                _ => {}
+            }
+            node.too_large = None;
+            node.asker.failures = 0;
+            node.asker.not_before = Millis(0);
+        }
+    }
+
+    /// Two answers in a row that could not be read move the tier to its fallback.
+    fn note_read(&mut self, tier: Tier, readable: bool) {
+        let unread = self.unread.entry(tier).or_insert(0);
+        *unread = if readable { 0 } else { unread.saturating_add(1) };
+        if *unread >= UNREAD_IN_A_ROW && self.fallback(tier).is_some() {
+            self.failing = Some((tier, format!("{UNREAD_IN_A_ROW} answers in a row could not be used")));
+        }
+    }
+
+    fn ask_failed(&mut self, at: Millis, node: &Option<NodeId>, intent: Intent, failed: &Ended) {
+        let Ended::AskFailed { class, what, next, tries, .. } = failed else { return };
+        let (settings, next) = (self.settings(), *next);
         if next == AskNext::Malformed {
-            self.spoiled(node, what);
+            self.spoiled(node, intent, what);
             return;
         }
         let asker = self.asker_mut(node);
         asker.failures = asker.failures.saturating_add(1);
         asker.last_failure = Some(what.to_owned());
         let too_long = matches!(next, AskNext::Again(Some(told)) if told > LONGEST_WAIT_MS);
-        let given_up = next == AskNext::Unusable || too_long || asker.failures >= settings.ask_tries;
+        let most = settings.ask_tries.min(tries.unwrap_or(u32::MAX));
+        let given_up = next == AskNext::Unusable || too_long || asker.failures >= most;
         if let AskNext::Again(told) = next {
             // Jitter comes from what is in the log, so that the fold stays a function of it.
             let doubled = settings.backoff_ms.saturating_mul(1 << asker.failures.min(6).saturating_sub(1));
             let jitter = at.0 % (doubled / 4 + 1);
             asker.not_before = at.plus(told.unwrap_or(0).max(doubled.saturating_add(jitter)));
         }
-        if given_up {
-            let tries = match asker.failures {
+        if given_up && self.fallback(intent.tier()).is_some() {
+            self.failing = Some((intent.tier(), what.clone()));
+        } else if given_up && intent == Intent::Analysis {
+            self.no_analysis = true;
+            if let Some(node) = self.node_mut(node) {
+                node.asker.failures = 0;
+                node.asker.not_before = Millis(0);
+                node.work = Work::Context(node.correction_intent());
+            }
+        } else if given_up {
+            let tries = match self.asker_mut(node).failures {
                 1 => "1 request".to_owned(),
                 tries => format!("{tries} requests"),
             };
@@ -542,8 +647,12 @@ impl SessionState {
     }
 
     /// An answer the provider cut off or filtered: an attempt is gone, and the next prompt says why.
-    fn spoiled(&mut self, node: &Option<NodeId>, what: &str) {
+    fn spoiled(&mut self, node: &Option<NodeId>, intent: Intent, what: &str) {
+        self.note_read(intent.tier(), false);
         match self.node_mut(node) {
+            Some(node) if intent == Intent::Analysis => {
+                node.work = Work::Context(node.correction_intent());
+            }
             Some(node) => {
                 node.spoiled = node.spoiled.saturating_add(1);
                 node.attempts = node.attempts.saturating_add(1);
@@ -573,8 +682,20 @@ impl SessionState {
         let Ended::BundleParsed { widened, changes_tests, leaves_red, commands, needs, .. } = parsed else {
             return;
         };
+        let Ended::BundleParsed { requests, roots, .. } = parsed else { return };
         let missing: Vec<Need> = self.consents.missing(needs).into_iter().cloned().collect();
+        let id = node;
+        // An answer that came with the plan is the architect's; it says nothing of the actuator.
+        match self.node_mut(node).map(|node| node.prompt.is_some()) {
+            Some(true) => self.note_read(Tier::Actuator, *retry != Some(RetryClass::Malformed)),
+            Some(false) => {}
+            None => return,
+        }
         let Some(node) = self.node_mut(node) else { return };
+        if !requests.is_empty() {
+            node.looks_up(requests);
+            return;
+        }
         let Some(changes) = *changes else {
             node.rejected(retry.unwrap_or(RetryClass::Malformed), violations, *evidence);
             return;
@@ -585,7 +706,13 @@ impl SessionState {
                 node.spec.output_files.push(path.clone());
             }
         }
+        if !roots.is_empty() {
+            node.roots.clone_from(roots);
+        }
         let laying = Laying { changes, commands: commands.clone() };
+        self.note_planned_roots();
+        self.check_planned_roots();
+        let Some(node) = self.node_mut(id) else { return };
         if missing.is_empty() {
             node.work = Work::LayingOut(laying);
             return;
@@ -618,7 +745,7 @@ impl SessionState {
         }
     }
 
-    fn judged(&mut self, id: &NodeId, verdict: Verdict, reason: Option<&str>) {
+    fn judged(&mut self, id: &NodeId, verdict: Verdict, reason: Option<&str>, analysis: AnalysisChoice) {
         let Some(node) = self.nodes.get_mut(id).filter(|node| node.end.is_none()) else { return };
         let Work::Verifying(candidate) = &node.work else { return };
         let candidate = (**candidate).clone();
@@ -652,6 +779,9 @@ impl SessionState {
             Verdict::Improved | Verdict::Discarded => {
                 node.told_required |= judgement.only_required;
                 node.unstable(candidate, &judgement, verdict, reason);
+                if analysis == AnalysisChoice::Asked {
+                    node.work = Work::Context(Intent::Analysis);
+                }
                 self.ask_about_red(id);
             }
         }
@@ -689,7 +819,7 @@ impl Node {
         self.work = match class {
             RetryClass::Malformed => Work::Context(Intent::Malformed),
             RetryClass::Retarget => Work::Context(Intent::Retarget),
-            RetryClass::Correction => Work::Context(Intent::Correction),
+            RetryClass::Correction => Work::Context(self.correction_intent()),
             // `due` closes the node before anything is wanted of it.
             RetryClass::Replan => Work::Context(Intent::Retarget),
         };
@@ -720,7 +850,8 @@ impl Node {
             evidence: best.map(|judgement| judgement.blob).collect(),
             lines: judgement.headlines.clone(),
         });
-        self.work = Work::Context(Intent::Correction);
+        self.analysis = None;
+        self.work = Work::Context(self.correction_intent());
     }
 
     /// The user said no to what a candidate needs, and what is to be done instead.
@@ -742,7 +873,25 @@ impl Node {
             evidence: evidence.into_iter().collect(),
             lines: vec![line],
         });
-        self.work = Work::Context(Intent::Correction);
+        self.analysis = None;
+        self.work = Work::Context(self.correction_intent());
+    }
+
+    /// An answer that only asks to see more. After a few of them it counts as one that could not be used.
+    fn looks_up(&mut self, requests: &[ContextRequest]) {
+        let Work::Parsing { intent, .. } = self.work else { return };
+        if self.lookups >= MOST_LOOKUPS {
+            let why = format!("context was asked for {MOST_LOOKUPS} times already: answer with changes now");
+            self.rejected(RetryClass::Malformed, &[why], None);
+            return;
+        }
+        self.lookups = self.lookups.saturating_add(1);
+        for request in requests {
+            if !self.requested.contains(request) {
+                self.requested.push(request.clone());
+            }
+        }
+        self.work = Work::Context(intent);
     }
 }
 
@@ -750,14 +899,14 @@ impl Node {
 fn charged(effect: &Effect, outcome: &Ended) -> Spend {
     let Effect::Ask { estimate, .. } = effect else { return Spend::default() };
     match outcome {
-        Ended::Answered { tokens_in: Some(read), tokens_out: Some(written), .. } => {
-            Spend { steps: 1, tokens: read.saturating_add(*written) }
+        Ended::Answered { tokens_in: Some(read), tokens_out: Some(written), cost, .. } => {
+            Spend::call(read.saturating_add(*written), *cost)
         }
-        Ended::Answered { tokens_estimated: Some(tokens), .. } => Spend { steps: 1, tokens: *tokens },
-        Ended::AskFailed { tokens: Some(tokens), .. } => Spend { steps: 1, tokens: *tokens },
+        Ended::Answered { tokens_estimated: Some(tokens), cost, .. } => Spend::call(*tokens, *cost),
+        Ended::AskFailed { tokens: Some(tokens), cost, .. } => Spend::call(*tokens, *cost),
         // A request that failed before its answer began costs a step and no tokens.
         Ended::AskFailed { next: AskNext::Again(_) | AskNext::Unusable, began: false, .. } => {
-            Spend { steps: 1, tokens: 0 }
+            Spend::call(0, Some(0))
         }
         _ => *estimate,
     }

@@ -6,16 +6,21 @@ use super::{PlanWork, SessionState, Stop};
 use crate::consent::{ConsentKind, Need, flags_for};
 use crate::effect::Effect;
 use crate::event::{
-    Category, Certificate, Closed, EscalateReason, Event, RetryClass, StageTool, Trouble, Verdict,
+    AnalysisChoice, Category, Certificate, Closed, EscalateReason, Event, JudgementNote, RetryClass,
+    StageTool, Trouble, Verdict,
 };
 use crate::hash::ShaBuilder;
 use crate::ids::{Millis, NodeId};
 use crate::outcome::{Closing, EndReason, FinalPass, NodeEnd, outcome};
 use crate::reading::StageId;
+use crate::route::Tier;
 use crate::stage::StageRole;
 
 /// How often in a row the same answer or the same findings may come before a node is given up.
 const SAME_IN_A_ROW: u32 = 3;
+
+/// From so many headlines on, a judgement is long: it carries no more of them.
+const MANY_HEADLINES: usize = 12;
 
 impl SessionState {
     /// The next event that must be recorded before anything else is started; `None` where nothing is owed.
@@ -29,6 +34,12 @@ impl SessionState {
         }
         if idle && let Some(trouble) = &self.broke {
             return Some(self.ending(EndReason::Internal, Some(trouble.clone())));
+        }
+        if let (Some((tier, why)), true) = (&self.failing, self.stop != Stop::Abort)
+            && let Some(fallback) = self.fallback(*tier)
+        {
+            let (from, to) = (self.route(*tier).model, fallback.model.clone());
+            return Some(Event::TierMoved { tier: *tier, from, to, why: why.clone() });
         }
         if let (PlanWork::Proposed(source), true) = (self.planning.work.clone(), self.stop != Stop::Abort) {
             // A plan does not wait for what is measured beside it.
@@ -192,7 +203,22 @@ impl SessionState {
             reason: judgement.headlines.first().cloned(),
             grade: judgement.grade,
             missing: judgement.missing.clone(),
+            analysis: match verdict {
+                Verdict::Stable | Verdict::Waits => None,
+                Verdict::Improved | Verdict::Discarded => Some(self.analysis_choice(judgement)),
+            },
         })
+    }
+
+    /// A second model's view is worth a call; the same model's only where there is much to read.
+    fn analysis_choice(&self, judgement: &JudgementNote) -> AnalysisChoice {
+        let same = self.route(Tier::Verifier) == self.route(Tier::Actuator);
+        let small = self.route(Tier::Actuator).small;
+        if self.no_analysis || (same && (small || judgement.headlines.len() < MANY_HEADLINES)) {
+            AnalysisChoice::Skipped
+        } else {
+            AnalysisChoice::Asked
+        }
     }
 
     fn stage_tool(&self, stage: &StageId) -> Option<&StageTool> {
@@ -222,6 +248,8 @@ impl SessionState {
             EscalateReason::BaseKeptMoving
         } else if !asks_next {
             return None;
+        } else if node.too_large.is_some() {
+            EscalateReason::WindowTooSmall
         } else if failure.is_some_and(|failure| failure.class == RetryClass::Replan) {
             EscalateReason::RequiresReplan
         } else if failure.is_none() && node.answers_used() < settings.answers {
@@ -251,6 +279,10 @@ impl SessionState {
                 Category::TopologyMismatch,
                 "the plan gave this node too few files: name all of them in the task and run again",
             ),
+            (EscalateReason::WindowTooSmall, _) => (
+                Category::ModelCapability,
+                "what the model must see does not fit its window: choose another with `--model`, or name one place in a smaller task",
+            ),
             (EscalateReason::BaseKeptMoving, _) => (
                 Category::TopologyMismatch,
                 "the files on the REBASE lines kept changing: run again when they no longer change, or let git ignore those that a program writes",
@@ -274,8 +306,8 @@ impl SessionState {
             ),
         };
         let best = node.best.as_ref();
-        let mut residuals: Vec<String> =
-            node.failure.iter().flat_map(|failure| failure.lines.clone()).collect();
+        let failed = node.failure.iter().flat_map(|failure| failure.lines.clone());
+        let mut residuals: Vec<String> = node.too_large.iter().cloned().chain(failed).collect();
         residuals.truncate(LINES);
         // Answers are not kept beyond their node; what was wrong with one stands in the lines.
         if class != Some(RetryClass::Correction) {

@@ -20,8 +20,8 @@ use crate::consent::Consents;
 use crate::effect::{Branch, Effect, EffectKey, EffectKind, EffectNote, Intent, Question, TreeRef};
 use crate::energy::ReadingSummary;
 use crate::event::{
-    Calibration, Ended, Event, JudgementNote, KeptPlace, MissingTool, PlanSource, RepoMode, RootRef,
-    RootStages, SessionStarted, Trouble,
+    Calibration, Ended, Event, JudgementNote, KeptPlace, MissingTool, PlanSource, PlanningPolicy, RepoMode,
+    RootRef, RootStages, SessionStarted, Trouble,
 };
 use crate::hash::Sha;
 use crate::ids::{BlobId, EffectId, Millis, NodeId, TreeId};
@@ -29,6 +29,7 @@ use crate::outcome::{EndReason, NodeEnd, Outcome};
 use crate::path::RelPath;
 use crate::plan::PlanNode;
 use crate::reading::StageId;
+use crate::route::{Route, Tier, TierRoute};
 use crate::stage::StageRole;
 
 pub use due::quoted;
@@ -140,6 +141,12 @@ pub struct Planning {
     pub proposal: Vec<(PlanNode, Vec<RootRef>)>,
     /// The adopted plan's hash and revision.
     pub adopted: Option<(Sha, u32, PlanSource)>,
+    /// What the last prompt showed.
+    pub shown: Option<Branch>,
+    /// An answer that holds the plan's one node and its changes, with what it was written over.
+    pub bundle: Option<(BlobId, Branch)>,
+    /// Whether the architect cannot be asked, since what it must see does not fit its window.
+    pub too_large: bool,
 }
 
 /// The readings of one tree that later readings are held against.
@@ -257,9 +264,24 @@ pub struct SessionState {
     pub unworkable: Option<Trouble>,
     /// The provider cannot be used.
     pub provider: Option<Trouble>,
+    /// A tier whose model failed, with why; its fallback is to take over.
+    #[serde(default)]
+    pub failing: Option<(Tier, String)>,
+    /// Tiers whose fallback has taken over.
+    #[serde(default)]
+    pub fallen: BTreeSet<Tier>,
+    /// Answers in a row that could not be read, by tier.
+    #[serde(default)]
+    pub unread: BTreeMap<Tier, u32>,
+    /// Whether findings are no longer explained: the verifier's model cannot be used.
+    #[serde(default)]
+    pub no_analysis: bool,
     /// The end, until a resume.
     pub end: Option<End>,
 }
+
+/// What a small model may write beyond as much as it was shown, in tokens.
+const SMALL_OUTPUT: u64 = 1500;
 
 /// The key of a stage in ordered maps.
 pub fn stage_key(stage: &StageId) -> String {
@@ -282,6 +304,46 @@ impl SessionState {
         match self.found.as_ref().map(|found| found.repo_mode) {
             Some(RepoMode::Greenfield) => Intent::ArchitectGreenfield,
             Some(RepoMode::Existing) | None => Intent::ArchitectExisting,
+        }
+    }
+
+    /// The model that a tier asks now.
+    pub fn route(&self, tier: Tier) -> Route {
+        let Some(meta) = &self.meta else { return Route::plain("", None) };
+        let fallen = self.fallen.contains(&tier);
+        let known = meta.routes.iter().find(|route| route.tier == tier);
+        match known {
+            Some(TierRoute { fallback: Some(fallback), .. }) if fallen => fallback.clone(),
+            Some(TierRoute { main, .. }) => main.clone(),
+            None => Route::plain(&meta.model, meta.base_url.as_deref()),
+        }
+    }
+
+    /// The tier's fallback, where it has one that has not taken over yet.
+    pub(crate) fn fallback(&self, tier: Tier) -> Option<&Route> {
+        let routes = self.meta.iter().flat_map(|meta| &meta.routes);
+        let known = routes.filter(|route| route.tier == tier && !self.fallen.contains(&tier));
+        known.filter_map(|route| route.fallback.as_ref()).next()
+    }
+
+    /// How many tokens an answer to a prompt of this size may have.
+    pub fn output_tokens(&self, route: &Route, prompt: u64) -> u32 {
+        let most = self.settings().output_tokens.min(route.output.unwrap_or(u32::MAX));
+        // A small model that goes astray writes on for ever. It has little to change and is shown no more than that.
+        let sane = u32::try_from(prompt.saturating_add(SMALL_OUTPUT)).unwrap_or(u32::MAX);
+        let most = if route.small { most.min(sane) } else { most };
+        let Some(window) = route.window else { return most };
+        let left = u64::from(window).saturating_sub(prompt);
+        most.min(u32::try_from(left).unwrap_or(u32::MAX)).max(1)
+    }
+
+    /// Whether the task becomes one node with no architect's help.
+    pub fn plans_locally(&self) -> bool {
+        let chosen = self.meta.as_ref().and_then(|meta| meta.planning);
+        match chosen {
+            Some(PlanningPolicy::LocalEdit | PlanningPolicy::SingleFile) => true,
+            Some(PlanningPolicy::FeatureIncrement) => self.planning.too_large,
+            None => self.planning.too_large || self.route(Tier::Architect).small,
         }
     }
 
@@ -322,8 +384,11 @@ impl SessionState {
     /// was the last one that anybody still needs.
     pub fn releases_texts(&self, event: &Event) -> bool {
         let over = matches!(event, Event::SessionEnded { .. });
-        let talks = |node: &Node| node.end.is_none() && node.prompt.is_some();
-        event.ends_a_talk() && (over || !self.nodes.values().any(talks))
+        let talks = |node: &Node| {
+            node.end.is_none() && (node.prompt.is_some() || matches!(node.work, Work::Parsing { .. }))
+        };
+        let talking = self.planning.bundle.is_some() || self.nodes.values().any(talks);
+        event.ends_a_talk() && (over || !talking)
     }
 
     /// The baseline's readings of one stage.

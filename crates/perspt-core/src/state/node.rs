@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Asker;
 use crate::consent::{Declared, Need, TestDeclaration};
-use crate::effect::{Branch, Intent};
+use crate::context::ContextRequest;
+use crate::effect::{Branch, Expects, Intent};
 use crate::energy::{Energy, NewTests, ReadingSummary};
 use crate::event::{DiffNote, JudgementNote, RetryClass, RootRef};
 use crate::hash::Sha;
@@ -204,10 +205,12 @@ pub enum Work {
     },
     /// An answer is to be read.
     Parsing {
+        /// What the model was asked to do.
+        intent: Intent,
         /// The answer.
         answer: BlobId,
-        /// What it was written over; the head may have moved since.
-        over: Branch,
+        /// As what. A bundle names what it was written over; the head may have moved since.
+        expects: Expects,
     },
     /// The changes are to be laid out.
     LayingOut(Laying),
@@ -303,6 +306,21 @@ pub struct Node {
     /// Whether the user said no to what it needs.
     #[serde(default)]
     pub refused: bool,
+    /// What the verifier's model made of the last findings.
+    #[serde(default)]
+    pub analysis: Option<BlobId>,
+    /// What the model has asked to see.
+    #[serde(default)]
+    pub requested: Vec<ContextRequest>,
+    /// How many answers did nothing but ask to see more.
+    #[serde(default)]
+    pub lookups: u32,
+    /// Why its prompt does not fit the model's window.
+    #[serde(default)]
+    pub too_large: Option<String>,
+    /// Whether nobody planned it: it is the whole task.
+    #[serde(default)]
+    pub solo: bool,
     /// The last prompt.
     pub prompt: Option<BlobId>,
     /// How it ended.
@@ -342,6 +360,11 @@ impl Node {
             same_findings: Repeat::default(),
             failure: None,
             discarded: false,
+            analysis: None,
+            requested: Vec::new(),
+            lookups: 0,
+            too_large: None,
+            solo: false,
             prompt: None,
             end: None,
             merkle: None,
@@ -376,9 +399,21 @@ impl Node {
         }
     }
 
-    /// Answers used, those the provider spoiled included.
+    /// Answers used, those the provider spoiled included. Neither explanations nor requests to see more are answers.
     pub fn answers_used(&self) -> u32 {
-        self.asker.total().saturating_add(self.spoiled)
+        let explained = self.asker.answers.get(&Intent::Analysis).copied().unwrap_or(0);
+        let answers = self.asker.total().saturating_sub(explained).saturating_sub(self.lookups);
+        answers.saturating_add(self.spoiled)
+    }
+
+    /// What its first answer is asked for by.
+    pub fn first_intent(&self) -> Intent {
+        if self.solo { Intent::SoloGenerate } else { Intent::Generate }
+    }
+
+    /// What its next answer is asked for by, after tools found fault with the last.
+    pub fn correction_intent(&self) -> Intent {
+        if self.solo { Intent::SoloCorrection } else { Intent::Correction }
     }
 
     /// Every file it may write as its own.

@@ -3,7 +3,7 @@
 use super::node::{Candidate, Held, Laying, Node, Wait, Work};
 use super::{Baseline, PlanWork, SessionState, stage_key};
 use crate::consent::Need;
-use crate::effect::{Intent, TreeRef};
+use crate::effect::{Expects, TreeRef};
 use crate::event::{Approval, Commit};
 use crate::ids::NodeId;
 use crate::outcome::NodeEnd;
@@ -88,7 +88,7 @@ impl SessionState {
         node.generation = node.generation.saturating_add(1);
         node.rebuilds = node.rebuilds.saturating_add(1);
         node.overtaken();
-        node.work = laying.map_or(Work::Context(Intent::Generate), Work::LayingOut);
+        node.work = laying.map_or(Work::Context(node.first_intent()), Work::LayingOut);
     }
 
     /// Takes up what waits, now that more is permitted: a candidate is judged again, and an answer whose commands may
@@ -106,7 +106,7 @@ impl SessionState {
                 }
                 Held::Candidate(candidate) => match candidate.branch.changes {
                     Some(changes) => Work::LayingOut(Laying { changes, commands: vec![] }),
-                    None => Work::Context(Intent::Generate),
+                    None => Work::Context(node.first_intent()),
                 },
             };
             if matches!(node.work, Work::Context(_)) {
@@ -139,7 +139,14 @@ impl SessionState {
             if let Some(node) = self.nodes.get_mut(&id)
                 && node.work == Work::Queued
             {
-                node.work = Work::Context(Intent::Generate);
+                node.work = match self.planning.bundle.take() {
+                    None => Work::Context(node.first_intent()),
+                    Some((answer, over)) => {
+                        let intent = node.first_intent();
+                        node.asker.answers.insert(intent, 1);
+                        Work::Parsing { intent, answer, expects: Expects::Bundle(over) }
+                    }
+                };
             }
             self.active = Some(id);
         }
@@ -181,12 +188,12 @@ impl Node {
             Work::Verifying(candidate) | Work::Stable(candidate) if candidate.branch.base != head => {
                 match candidate.branch.changes {
                     Some(changes) => Work::LayingOut(Laying { changes, commands: vec![] }),
-                    None => Work::Context(Intent::Generate),
+                    None => Work::Context(self.first_intent()),
                 }
             }
             Work::Context(_) | Work::Asking { .. } if stale => {
                 self.failure = None;
-                Work::Context(Intent::Generate)
+                Work::Context(self.first_intent())
             }
             Work::Asking { intent, .. } => Work::Context(intent),
             other => other,
@@ -202,6 +209,6 @@ impl Node {
         self.failure = None;
         self.same_answer = Default::default();
         self.same_findings = Default::default();
-        self.work = Work::Context(Intent::Generate);
+        self.work = Work::Context(self.first_intent());
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::node::{Candidate, Held, Laying, Node, Wait, Work};
 use super::{Found, PlanWork, SessionState, Stop, Wanted, stage_key};
 use crate::budget::{BudgetKind, Spend};
-use crate::effect::{Branch, Effect, EffectKey, Expects, Intent, Question};
+use crate::effect::{AskRoute, Branch, Effect, EffectKey, Expects, Intent, Question};
 use crate::energy::ReadingSummary;
 use crate::event::{Approval, RootRef};
 use crate::hash::Sha;
@@ -298,11 +298,13 @@ impl SessionState {
         let intent = self.architect_intent();
         let attempt = planning.asker.attempt(intent);
         match &planning.work {
+            PlanWork::Context if self.plans_locally() => Some(Effect::PlanLocal { branch: *head }),
             PlanWork::Context => Some(Effect::Assemble {
                 intent,
                 attempt,
                 branch: *head,
                 evidence: planning.evidence.into_iter().collect(),
+                analysis: None,
             }),
             PlanWork::Asking { prompt, tokens } => Some(self.ask(intent, attempt, *prompt, *tokens)),
             PlanWork::Parsing { answer } => {
@@ -319,8 +321,14 @@ impl SessionState {
     }
 
     fn ask(&self, intent: Intent, attempt: u32, prompt: BlobId, tokens: u64) -> Effect {
-        let tokens = tokens.saturating_add(u64::from(self.settings().output_tokens));
-        Effect::Ask { intent, attempt, prompt, estimate: Spend { steps: 1, tokens } }
+        let tier = intent.tier();
+        let route = self.route(tier);
+        let output = u64::from(self.output_tokens(&route, tokens));
+        let cost = route.price.map(|price| price.cost(tokens, 0, output));
+        let estimate = Spend::call(tokens.saturating_add(output), cost);
+        let fallback = self.fallen.contains(&tier);
+        let route = AskRoute { tier, model: route.model, base_url: route.base_url, fallback };
+        Effect::Ask { intent, attempt, prompt, estimate, route: Some(Box::new(route)) }
     }
 
     fn node_effect(&self, node: &Node, head: &Branch) -> Option<Effect> {
@@ -333,12 +341,13 @@ impl SessionState {
                 attempt: node.asker.attempt(*intent),
                 branch: start,
                 evidence: node.failure.as_ref().map(|failure| failure.evidence.clone()).unwrap_or_default(),
+                analysis: node.analysis.filter(|_| *intent == node.correction_intent()),
             }),
             Work::Asking { intent, prompt, tokens, .. } => {
                 Some(self.ask(*intent, node.asker.attempt(*intent), *prompt, *tokens))
             }
-            Work::Parsing { answer, over } => {
-                Some(Effect::Parse { answer: *answer, expects: Expects::Bundle(*over) })
+            Work::Parsing { answer, expects, .. } => {
+                Some(Effect::Parse { answer: *answer, expects: *expects })
             }
             Work::LayingOut(Laying { changes, commands }) => {
                 let (changes, commands) = (*changes, commands.clone());

@@ -101,6 +101,8 @@ impl CommitView {
 pub struct History {
     attempts: BTreeMap<NodeId, Vec<AttemptView>>,
     prompts: BTreeMap<NodeId, BlobId>,
+    /// The architect's last answer: it may hold the first one of a node too.
+    planned: AttemptView,
     commits: Vec<CommitView>,
     certificates: BTreeMap<NodeId, Certificate>,
     records: u64,
@@ -112,11 +114,12 @@ impl History {
     pub fn apply(&mut self, event: &Event) {
         self.records += 1;
         match event {
-            Event::EffectEnded { of: Some(of), outcome, .. } => {
-                if let Some(node) = &of.node {
-                    self.ended(node, of.intent, outcome);
-                }
-            }
+            Event::EffectEnded { of: Some(of), outcome, .. } => match (&of.node, outcome) {
+                (Some(node), _) => self.ended(node, of.intent, outcome),
+                (None, Ended::Answered { .. }) => self.planned = answered(of.intent, None, outcome),
+                (None, Ended::PlanParsed { bundle: None, .. }) => self.planned = AttemptView::default(),
+                (None, _) => {}
+            },
             Event::AttemptJudged { node, attempt, stages, energy, verdict, reason, grade, .. } => {
                 let last = self.last(node);
                 last.candidate = Some(*attempt);
@@ -138,6 +141,7 @@ impl History {
             | Event::EffectStarted { .. }
             | Event::NodeProposed { .. }
             | Event::PlanAdopted { .. }
+            | Event::TierMoved { .. }
             | Event::PauseAsked
             | Event::AbortAsked { .. }
             | Event::SessionEnded { .. } => {}
@@ -155,15 +159,9 @@ impl History {
             Ended::Assembled { prompt, .. } => {
                 self.prompts.insert(node.clone(), *prompt);
             }
-            Ended::Answered { capture, tokens_in, tokens_out, model, .. } => {
-                let attempt = AttemptView {
-                    intent,
-                    prompt: self.prompts.get(node).copied(),
-                    model: model.clone(),
-                    tokens: tokens_in.zip(*tokens_out),
-                    answer: Some(capture.clone()),
-                    ..AttemptView::default()
-                };
+            Ended::Answered { .. } if intent == Some(Intent::Analysis) => {}
+            Ended::Answered { .. } => {
+                let attempt = answered(intent, self.prompts.get(node).copied(), outcome);
                 self.attempts.entry(node.clone()).or_default().push(attempt);
             }
             Ended::BundleParsed { state, retry, violations, .. } => {
@@ -188,6 +186,9 @@ impl History {
             | Ended::Measured { .. }
             | Ended::NewTestsRan { .. }
             | Ended::Calibrated { .. }
+            | Ended::TooLargeForModel { .. }
+            | Ended::PlannedLocally
+            | Ended::AnalysisParsed { .. }
             | Ended::AskFailed { .. }
             | Ended::PlanParsed { .. }
             | Ended::Decided { .. }
@@ -201,7 +202,7 @@ impl History {
     fn last(&mut self, node: &NodeId) -> &mut AttemptView {
         let attempts = self.attempts.entry(node.clone()).or_default();
         if attempts.is_empty() {
-            attempts.push(AttemptView::default());
+            attempts.push(std::mem::take(&mut self.planned));
         }
         let last = attempts.len() - 1;
         &mut attempts[last]
@@ -230,5 +231,20 @@ impl History {
     /// Records that this program does not know.
     pub fn unknown_records(&self) -> u64 {
         self.unknown
+    }
+}
+
+/// An attempt of which nothing is known yet but that an answer came.
+fn answered(intent: Option<Intent>, prompt: Option<BlobId>, outcome: &Ended) -> AttemptView {
+    let Ended::Answered { capture, tokens_in, tokens_out, model, .. } = outcome else {
+        return AttemptView::default();
+    };
+    AttemptView {
+        intent,
+        prompt,
+        model: model.clone(),
+        tokens: tokens_in.zip(*tokens_out),
+        answer: Some(capture.clone()),
+        ..AttemptView::default()
     }
 }

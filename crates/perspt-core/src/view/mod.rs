@@ -8,6 +8,8 @@ mod history;
 mod node;
 mod summary;
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use crate::budget::{BudgetLimits, Spend};
@@ -18,6 +20,7 @@ use crate::hash::Sha;
 use crate::ids::{EffectId, NodeId, TreeId};
 use crate::outcome::EndReason;
 use crate::path::RelPath;
+use crate::route::Tier;
 use crate::state::SessionState;
 
 pub use history::{AttemptView, CommitView, History};
@@ -135,6 +138,8 @@ pub struct BudgetView {
     pub limits: BudgetLimits,
     /// Milliseconds that processes have worked.
     pub active_ms: u64,
+    /// What was used, by tier.
+    pub tiers: BTreeMap<Tier, Spend>,
 }
 
 impl SessionView {
@@ -167,6 +172,7 @@ impl SessionView {
                 reserved: state.account.reserved,
                 limits: state.settings().limits,
                 active_ms: state.active_ms(),
+                tiers: state.account.tiers.clone(),
             },
             commits: history.commits().to_vec(),
             head: state.head.map(|head| head.id),

@@ -3,11 +3,13 @@
 
 use std::collections::BTreeMap;
 
+use perspt_core::budget::Spend;
 use perspt_core::consent::{ConsentKind, Declared};
+use perspt_core::context::ContextRequest;
 use perspt_core::effect::{Effect, EffectKey, Expects, Intent};
 use perspt_core::event::{
-    AskNext, Category, Certificate, Closed, DiffNote, Ended, EscalateReason, Event, ParseState, RetryClass,
-    Verdict,
+    AnalysisChoice, AskNext, Category, Certificate, Closed, DiffNote, Ended, EscalateReason, Event,
+    ParseState, Recovered, RetryClass, Verdict,
 };
 use perspt_core::grade::Grade;
 use perspt_core::ids::{EffectId, Millis, NodeId, SessionId};
@@ -50,26 +52,29 @@ fn life(node: &str, up_to: usize) -> Vec<Event> {
     };
     let text = |what: &str| format!("{node} {what}");
     let base = branch("base");
-    for (intent, attempt) in [(Intent::Generate, 1), (Intent::Retarget, 1), (Intent::Retarget, 2)] {
+    for (intent, attempt) in [(Intent::Generate, 1), (Intent::Generate, 2), (Intent::Retarget, 1)] {
         let prompt = blob(&text("prompt"));
         does(
-            Effect::Assemble { intent, attempt, branch: base, evidence: vec![] },
+            Effect::Assemble { intent, attempt, branch: base, evidence: vec![], analysis: None },
             Ended::Assembled {
                 prompt,
                 context: sha("context"),
                 files: vec![path("src/read.rs")],
                 degraded: vec![],
                 tokens: 7,
+                parts: vec![],
                 provenance: provenance(&text("template")),
             },
         );
-        let ask = Effect::Ask { intent, attempt, prompt, estimate: spend(1, 1007) };
+        let ask = Effect::Ask { intent, attempt, prompt, estimate: Spend::call(1007, Some(50)), route: None };
         let failed = |next| Ended::AskFailed {
             class: text("class"),
             what: text("what"),
             next,
             began: false,
             tokens: None,
+            cost: None,
+            tries: None,
         };
         does(ask.clone(), failed(AskNext::Again(None)));
         does(ask.clone(), Ended::Lost);
@@ -83,6 +88,7 @@ fn life(node: &str, up_to: usize) -> Vec<Event> {
             first_token_ms: 1,
             latency_ms: 2,
             model: "m".to_owned(),
+            cost: Some(9),
         };
         does(ask, answered);
         does(
@@ -90,7 +96,7 @@ fn life(node: &str, up_to: usize) -> Vec<Event> {
             Ended::BundleParsed {
                 state: ParseState::SemanticallyRejected,
                 capture: capture("x"),
-                changes: (attempt == 2).then(|| blob(&text("changes"))),
+                changes: (intent == Intent::Retarget).then(|| blob(&text("changes"))),
                 retry: Some(RetryClass::Retarget),
                 violations: vec![text("violation")],
                 evidence: None,
@@ -101,6 +107,12 @@ fn life(node: &str, up_to: usize) -> Vec<Event> {
                 refused: vec![],
                 commands: vec![],
                 needs: vec![],
+                recovered: Recovered::default(),
+                requests: match (intent, attempt) {
+                    (Intent::Generate, 1) => vec![ContextRequest::Search { query: text("query") }],
+                    _ => vec![],
+                },
+                roots: vec![root("", "rust"), root("web", "go")],
             },
         );
     }
@@ -144,6 +156,7 @@ fn life(node: &str, up_to: usize) -> Vec<Event> {
         reason: Some(text("reason")),
         grade: Grade::Tests,
         missing: if waits { needs.to_vec() } else { vec![] },
+        analysis: (!waits).then_some(AnalysisChoice::Skipped),
     });
     if waits {
         events.truncate(up_to);

@@ -4,7 +4,7 @@ use perspt_core::consent::{ConsentKind, Declared, Need};
 use perspt_core::effect::{Effect, EffectKind, Intent, Question};
 use perspt_core::event::{
     Approval, Calibration, Closed, Decision, Ended, EscalateReason, Event, JudgementNote, ParseState,
-    RetryClass, SessionResumed, SessionStarted, Settings, Verdict,
+    Recovered, RetryClass, SessionResumed, SessionStarted, Settings, Verdict,
 };
 use perspt_core::outcome::{EndReason, NodeEnd, Outcome};
 use perspt_core::plan::PlanNode;
@@ -12,6 +12,7 @@ use perspt_core::reading::{StageKind, Status};
 use perspt_core::state::{Held, NodeState, Work};
 
 use crate::dice::Dice;
+use crate::steps::*;
 use crate::support::*;
 use crate::world::World;
 
@@ -22,18 +23,6 @@ fn settings() -> Settings {
 /// A session in which a person is there to be asked.
 fn with_a_person() -> World {
     World::begun(Dice::lucky(), SessionStarted { approval: Approval::Person, ..started(settings()) })
-}
-
-fn judges(effect: &Effect) -> bool {
-    matches!(effect, Effect::Judge { .. })
-}
-
-fn publishes(effect: &Effect) -> bool {
-    matches!(effect, Effect::Publish { .. })
-}
-
-fn measures(kind: StageKind) -> impl Fn(&Effect) -> bool {
-    move |effect| matches!(effect, Effect::Measure { stage, .. } if stage.kind == kind)
 }
 
 /// One changed test that the plan declares.
@@ -66,11 +55,6 @@ fn record_due(world: &mut World) {
 fn resume_with(world: &mut World, words: &[&str]) {
     let allow = words.iter().map(|word| grant(word)).collect();
     world.record(Event::SessionResumed(SessionResumed { allow, ..SessionResumed::default() }));
-}
-
-fn ended(world: &World) -> (EndReason, Outcome) {
-    let end = world.state.end.as_ref().expect("not ended");
-    (end.reason, end.outcome)
 }
 
 fn work<'a>(world: &'a World, node: &str) -> &'a Work {
@@ -226,6 +210,9 @@ fn parsed(retry: Option<RetryClass>, needs: &[Need]) -> Ended {
         refused: vec![],
         commands: vec!["make".to_owned()],
         needs: needs.to_vec(),
+        recovered: Recovered::default(),
+        requests: vec![],
+        roots: vec![],
     }
 }
 
@@ -482,6 +469,9 @@ fn what_is_declared_after_a_red_reading_is_declared_late() {
             refused: vec![],
             commands: vec![],
             needs: vec![],
+            recovered: Recovered::default(),
+            requests: vec![],
+            roots: vec![],
         });
     };
     declares(&mut world);

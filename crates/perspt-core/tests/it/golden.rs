@@ -5,27 +5,54 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use perspt_core::budget::Spend;
 use perspt_core::consent::{ConsentKind, Declared};
-use perspt_core::effect::Effect;
+use perspt_core::context::ContextRequest;
+use perspt_core::effect::{Effect, Expects, Intent};
 use perspt_core::energy::ReadingSummary;
 use perspt_core::event::{
-    Approval, AskNext, Calibration, Decision, Ended, Event, KeptPlace, ParseState, RetryClass, SCHEMA,
-    SessionResumed, SessionStarted, Settings,
+    Approval, AskNext, Calibration, Decision, Ended, Event, KeptPlace, ParseState, PlanningPolicy, Recovered,
+    RetryClass, SCHEMA, SessionResumed, SessionStarted, Settings,
 };
 use perspt_core::ids::Millis;
 use perspt_core::outcome::EndReason;
 use perspt_core::reading::StageKind;
-use perspt_core::state::SessionState;
+use perspt_core::route::{Price, Route, Tier, TierRoute};
+use perspt_core::state::{SessionState, Wanted};
 use perspt_core::view::{History, Owner, SessionView};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::dice::Dice;
+use crate::steps::*;
 use crate::support::*;
 use crate::world::World;
 
-const LOG: &str = include_str!("golden/v2.jsonl");
-const VIEW: &str = include_str!("golden/v2.view.json");
+/// A log and what is seen of it.
+struct Golden {
+    name: &'static str,
+    log: &'static str,
+    view: &'static str,
+    story: fn() -> World,
+}
+
+const ALL: [Golden; 2] = [
+    Golden {
+        name: "v2",
+        log: include_str!("golden/v2.jsonl"),
+        view: include_str!("golden/v2.view.json"),
+        story,
+    },
+    Golden {
+        name: "v2-solo",
+        log: include_str!("golden/v2-solo.jsonl"),
+        view: include_str!("golden/v2-solo.view.json"),
+        story: solo_story,
+    },
+];
+
+/// The beginning of a log from before there were tiers, up to a candidate that is not stable.
+const BEFORE_TIERS: &str = include_str!("golden/v2-before-tiers.jsonl");
 
 #[derive(Serialize, Deserialize)]
 struct Line {
@@ -33,17 +60,19 @@ struct Line {
     event: Value,
 }
 
-fn lines() -> impl Iterator<Item = Line> {
-    LOG.lines().map(|line| serde_json::from_str(line).unwrap())
+fn lines(log: &str) -> impl Iterator<Item = Line> {
+    log.lines().map(|line| serde_json::from_str(line).unwrap())
 }
 
 #[test]
 fn the_second_versions_log_is_seen_as_it_was() {
     assert_eq!(SCHEMA, 2, "a new version needs a golden log of its own, beside this one");
-    let events = lines().map(|line| (line.at, serde_json::from_value(line.event).unwrap()));
-    let seen: Value = serde_json::from_str(&seen(events)).unwrap();
-    let stored: Value = serde_json::from_str(VIEW).unwrap();
-    assert!(holds(&seen, &stored), "{seen:#}");
+    for golden in ALL {
+        let events = lines(golden.log).map(|line| (line.at, serde_json::from_value(line.event).unwrap()));
+        let seen: Value = serde_json::from_str(&seen(events)).unwrap();
+        let stored: Value = serde_json::from_str(golden.view).unwrap();
+        assert!(holds(&seen, &stored), "{}: {seen:#}", golden.name);
+    }
 }
 
 /// What people see of these events.
@@ -72,16 +101,34 @@ fn holds(seen: &Value, stored: &Value) -> bool {
 
 #[test]
 fn the_second_versions_events_are_written_as_they_were() {
-    for line in lines() {
+    for line in ALL.map(|golden| golden.log).into_iter().chain([BEFORE_TIERS]).flat_map(lines) {
         let event: Event = serde_json::from_value(line.event.clone()).unwrap();
         assert_eq!(serde_json::to_value(&event).unwrap(), line.event);
     }
 }
 
 #[test]
+fn a_log_from_before_there_were_tiers_goes_on_as_it_would_have() {
+    let mut state = SessionState::default();
+    for line in lines(BEFORE_TIERS) {
+        state.apply(line.at, &serde_json::from_value(line.event).unwrap());
+    }
+    assert_eq!(state.due(state.last_at), None);
+    let wanted: Vec<Wanted> = state.wanted(state.last_at).into_values().collect();
+    let [Wanted { effect: Effect::Assemble { intent, attempt, analysis, .. }, .. }] = &wanted[..] else {
+        panic!("{wanted:?}")
+    };
+    assert_eq!((*intent, *attempt, *analysis), (Intent::Correction, 1, None), "nobody explains the findings");
+    assert_eq!(state.route(Tier::Actuator).model, "m");
+    let tiers = state.account.tiers.values().fold(Spend::default(), |sum, tier| sum.plus(*tier));
+    assert_eq!((tiers, state.account.used.steps), (state.account.used, 6));
+    assert!(!state.plans_locally() && state.fallen.is_empty());
+}
+
+#[test]
 fn the_golden_log_holds_every_kind_of_event_effect_and_outcome() {
     let mut met = [(); 3].map(|()| BTreeSet::new());
-    for line in lines() {
+    for line in ALL.into_iter().flat_map(|golden| lines(golden.log)) {
         let text = |value: &Value| value.as_str().unwrap().to_owned();
         met[0].insert(text(&line.event["kind"]));
         if let Some(effect) = line.event.get("effect") {
@@ -93,13 +140,13 @@ fn the_golden_log_holds_every_kind_of_event_effect_and_outcome() {
     }
     let all = [
         "abort_asked attempt_judged bytes_kept effect_ended effect_started node_closed node_proposed \
-            pause_asked plan_adopted session_ended session_resumed session_started tail_cut",
-        "ask assemble calibrate fetch judge lay_out measure parse probe publish question \
+            pause_asked plan_adopted session_ended session_resumed session_started tail_cut tier_moved",
+        "ask assemble calibrate fetch judge lay_out measure parse plan_local probe publish question \
             run_new_tests run_old_tests snapshot",
         // A workspace that cannot be worked with ends a session for good, before anything else happens in it.
-        "answered ask_failed assembled base_moved broke bundle_parsed calibrated cancelled decided fetched \
-            judged laid_out layout_refused lost measured new_tests_ran overtaken plan_parsed probed \
-            published snapshotted",
+        "analysis_parsed answered ask_failed assembled base_moved broke bundle_parsed calibrated cancelled decided fetched \
+            judged laid_out layout_refused lost measured new_tests_ran overtaken plan_parsed planned_locally probed \
+            published snapshotted too_large_for_model",
     ];
     for (met, all) in met.iter().zip(all) {
         assert!(met.iter().map(String::as_str).eq(all.split_whitespace()), "{met:?}");
@@ -109,42 +156,53 @@ fn the_golden_log_holds_every_kind_of_event_effect_and_outcome() {
 #[test]
 #[ignore = "writes the golden files anew"]
 fn the_golden_files_are_written_from_the_story() {
-    let world = story();
     let line = |(at, event): &(Millis, Event)| {
         let line = Line { at: *at, event: serde_json::to_value(event).unwrap() };
         serde_json::to_string(&line).unwrap() + "\n"
     };
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/golden");
-    let log: String = world.log.iter().map(line).collect();
-    std::fs::write(folder.join("v2.jsonl"), log).unwrap();
-    std::fs::write(folder.join("v2.view.json"), seen(world.log.iter().cloned())).unwrap();
-}
-
-fn parses(effect: &Effect) -> bool {
-    matches!(effect, Effect::Parse { .. })
-}
-
-fn judges(effect: &Effect) -> bool {
-    matches!(effect, Effect::Judge { .. })
-}
-
-fn asks(effect: &Effect) -> bool {
-    matches!(effect, Effect::Ask { .. })
+    for golden in ALL {
+        let world = (golden.story)();
+        let log: String = world.log.iter().map(line).collect();
+        let write = |ending: &str, text: String| {
+            std::fs::write(folder.join(format!("{}.{ending}", golden.name)), text).unwrap();
+        };
+        write("jsonl", log);
+        write("view.json", seen(world.log.iter().cloned()));
+    }
 }
 
 fn lays_out(effect: &Effect) -> bool {
     matches!(effect, Effect::LayOut { .. })
 }
 
+/// An answer that only asks to see more.
+fn asks_to_see() -> Ended {
+    let requests = vec![
+        ContextRequest::Read { path: "src/core.rs".to_owned(), lines: Some((1, 40)) },
+        ContextRequest::Search { query: "adds".to_owned() },
+        ContextRequest::Symbol { symbol: "Adder".to_owned() },
+    ];
+    bundle_of(None, requests)
+}
+
 fn bundle(retry: Option<RetryClass>) -> Ended {
-    let told = retry.is_some();
+    bundle_of(retry, vec![])
+}
+
+fn bundle_of(retry: Option<RetryClass>, requests: Vec<ContextRequest>) -> Ended {
+    let told = retry.is_some() || !requests.is_empty();
     Ended::BundleParsed {
-        state: if told { ParseState::SemanticallyRejected } else { ParseState::TolerantRecoveryOk },
+        state: if retry.is_some() {
+            ParseState::SemanticallyRejected
+        } else {
+            ParseState::TolerantRecoveryOk
+        },
         capture: capture("a bundle"),
         changes: (!told).then(|| blob("changes")),
         retry,
-        violations: if told { vec!["outside its files".to_owned()] } else { vec![] },
-        evidence: told.then(|| blob("rejected answer")),
+        violations: if retry.is_some() { vec!["outside its files".to_owned()] } else { vec![] },
+        evidence: retry.map(|_| blob("rejected answer")),
         widened: if told { vec![] } else { vec![path("src/beside.rs")] },
         changes_tests: if told { vec![] } else { vec![declaration("tests/a.rs")] },
         leaves_red: if told { vec![] } else { vec!["old".to_owned()] },
@@ -152,6 +210,9 @@ fn bundle(retry: Option<RetryClass>) -> Ended {
         refused: vec!["`a | b`: it needs a shell".to_owned()],
         commands: if told { vec![] } else { vec!["make assets".to_owned()] },
         needs: if told { vec![] } else { vec![need(ConsentKind::Command, "make assets", Declared::No)] },
+        recovered: Recovered { form: "json".to_owned(), mended: vec!["a comma was missing".to_owned()] },
+        requests,
+        roots: if told { vec![] } else { vec![root("", "rust")] },
     }
 }
 
@@ -170,12 +231,32 @@ fn settle(world: &mut World) {
     }
 }
 
+/// A tree that does not fit the architect's window: its one node is nobody's plan.
+fn solo_story() -> World {
+    let mut settings = Settings { limits: plenty(), output_tokens: 1000, ..Settings::default() };
+    settings.limits.cost = Some(5_000_000);
+    let tiny = Route { window: Some(4096), output: Some(512), local: true, ..model("tiny") };
+    let routes = vec![TierRoute { tier: Tier::Architect, main: tiny, fallback: None }];
+    let planning = Some(PlanningPolicy::FeatureIncrement);
+    let mut world = World::begun(Dice::lucky(), SessionStarted { routes, planning, ..started(settings) });
+    world.until(|flight| assembles(&flight.effect));
+    let model = "tiny".to_owned();
+    world.ends_with(Ended::TooLargeForModel { needed: 9000, window: 4096, model });
+    world.run_once();
+    ends(&world, EndReason::NodesClosed);
+    world
+}
+
 /// Four nodes: one waits for a consent and is published after a resume, one is published over a moved base, one is
 /// rejected, and the last is cut short.
 fn story() -> World {
     let settings = Settings { limits: plenty(), output_tokens: 1000, ..Settings::default() };
     let allow = vec![grant("command:make assets")];
-    let mut world = World::begun(Dice::lucky(), SessionStarted { allow, ..started(settings) });
+    let price = Price { input: 1_000_000, cached: 100_000, output: 4_000_000 };
+    let fast = Route { price: Some(price), window: Some(128_000), ..model("fast") };
+    let actuator = TierRoute { tier: Tier::Actuator, main: fast, fallback: Some(model("spare")) };
+    let routes = vec![actuator, tier(Tier::Verifier, "wise", None)];
+    let mut world = World::begun(Dice::lucky(), SessionStarted { allow, routes, ..started(settings) });
     begins(&mut world);
     core_waits(&mut world);
     page_is_published(&mut world);
@@ -226,8 +307,14 @@ fn core_waits(world: &mut World) {
         next: AskNext::Again(Some(2000)),
         began: false,
         tokens: None,
+        cost: None,
+        tries: None,
     });
     world.now = world.state.next_wake(world.now).unwrap();
+    world.until_node("core", asks);
+    world.ends_with(unusable());
+    world.until_node("core", parses);
+    world.ends_with(asks_to_see());
     world.until_node("core", parses);
     world.ends_with(bundle(Some(RetryClass::Retarget)));
     world.until_node("core", parses);
@@ -246,6 +333,7 @@ fn core_waits(world: &mut World) {
     let mut judgement = unstable(2, "undeclared");
     judgement.told_undeclared = true;
     world.ends_with(Ended::Judged { judgement: Box::new(judgement) });
+    world.until_node("core", |effect| matches!(effect, Effect::Parse { expects: Expects::Analysis, .. }));
     let (_, flight) = world.until_node("core", judges);
     let mut tests = need(ConsentKind::Tests, "tests/core.rs::adds", Declared::InTime);
     tests.weaker.push("3 assertions before, 1 now".to_owned());

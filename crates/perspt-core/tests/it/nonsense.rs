@@ -95,7 +95,7 @@ impl Drift {
         let key = &flight.key;
         let node = key.node.as_ref().and_then(|id| before.nodes.get(id));
         if node.map_or(0, |node| node.generation) != key.generation {
-            expected.account = self.state.account;
+            expected.account = self.state.account.clone();
             assert_eq!(self.state, expected, "an outcome of an older generation changed something");
             return;
         }
@@ -103,6 +103,8 @@ impl Drift {
         let of_the_model = matches!(
             outcome,
             Ended::Assembled { .. }
+                | Ended::TooLargeForModel { .. }
+                | Ended::AnalysisParsed { .. }
                 | Ended::Answered { .. }
                 | Ended::AskFailed { .. }
                 | Ended::Measured { .. }
@@ -114,7 +116,7 @@ impl Drift {
                 | Ended::BundleParsed { .. }
         );
         if closed && of_the_model {
-            expected.account = self.state.account;
+            expected.account = self.state.account.clone();
             assert_eq!(self.state, expected, "an outcome for a closed node changed something");
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use perspt_core::effect::Effect;
-use perspt_core::event::{Closed, Ended, Event};
+use perspt_core::event::{AnalysisChoice, Closed, Ended, Event};
 use perspt_core::outcome::{EndReason, Outcome};
 use perspt_core::reading::{StageId, StageKind};
 use perspt_core::stage::StageRole;
@@ -92,14 +92,24 @@ fn misfortune_without_end_does_not_keep_a_session_from_ending_and_meets_every_ca
                     if let Ended::AskFailed { next, .. } = outcome {
                         met.insert(format!("ask: {}", tag(next, "is")));
                     }
+                    if let Ended::PlanParsed { bundle: Some(_), .. } = outcome {
+                        met.insert("with_the_plan".to_owned());
+                    }
+                    if let Ended::BundleParsed { requests, roots, .. } = outcome {
+                        let told = [(!requests.is_empty(), "requests"), (!roots.is_empty(), "new_roots")];
+                        met.extend(told.iter().filter(|told| told.0).map(|told| told.1.to_owned()));
+                    }
                 }
                 Event::EffectStarted { effect: Effect::Measure { stage, .. }, .. }
                     if shown.contains(stage) =>
                 {
                     met.insert("measured_shown".to_owned());
                 }
-                Event::AttemptJudged { verdict, .. } => {
+                Event::AttemptJudged { verdict, analysis, .. } => {
                     met.insert(format!("{verdict:?}"));
+                    if *analysis == Some(AnalysisChoice::Asked) {
+                        met.insert("analysis_asked".to_owned());
+                    }
                 }
                 Event::NodeClosed { end, .. } => {
                     met.insert(tag(end, "as"));
@@ -116,11 +126,12 @@ fn misfortune_without_end_does_not_keep_a_session_from_ending_and_meets_every_ca
         }
     }
     let all = "session_started session_resumed tail_cut bytes_kept effect_started effect_ended node_proposed plan_adopted \
-        attempt_judged node_closed pause_asked abort_asked session_ended \
+        tier_moved attempt_judged node_closed pause_asked abort_asked session_ended \
         snapshotted unworkable probed fetched laid_out measured measured_shown calibrated assembled answered ask_failed \
         plan_parsed bundle_parsed decided published base_moved lost cancelled broke judged layout_refused overtaken \
+        too_large_for_model planned_locally analysis_parsed analysis_asked with_the_plan requests new_roots \
         Stable Improved Discarded Waits escalated blocked rejected RetriesExhausted Malformed Repeated RequiresReplan \
-        BaseKeptMoving NodesClosed Paused Aborted Internal Usage Provider Budget Degraded Refused Consents \
+        BaseKeptMoving WindowTooSmall NodesClosed Paused Aborted Internal Usage Provider Budget Degraded Refused Consents \
         success internal-error usage partial failed budget-exhausted degraded refused provider-unusable \
         interrupted";
     let unmet: Vec<&str> = all.split_whitespace().filter(|kind| !met.contains(*kind)).collect();

@@ -1,7 +1,9 @@
 //! An event of each kind with as much in it as the agent's own limits let in stays under what the log takes.
 
+use perspt_core::budget::{BudgetLimits, Spend};
 use perspt_core::consent::{ConsentKind, Declared, Extent, Grant, GrantedBy, Need, TestDeclaration};
-use perspt_core::effect::{Branch, Effect, EffectKey, EffectNote, Expects, Intent, Question};
+use perspt_core::context::{ContextRequest, REQUEST_CHARS, REQUESTS_MAX};
+use perspt_core::effect::{AskRoute, Branch, Effect, EffectKey, EffectNote, Expects, Intent, Question};
 use perspt_core::energy::{Energy, NewTests, ReadingSummary, Scores, TestCounts};
 use perspt_core::event::*;
 use perspt_core::grade::Grade;
@@ -13,6 +15,7 @@ use perspt_core::path::RelPath;
 use perspt_core::plan::{Contract, Criticality, PlanNode, WeightedTest};
 use perspt_core::reading::StageKind;
 use perspt_core::residual::Milli;
+use perspt_core::route::{AnswerForm, MODELS_MAX, Price, Route, Tier, TierRoute};
 use perspt_core::stage::StageRole;
 use perspt_core::tree::Change;
 
@@ -27,6 +30,11 @@ const LINES: usize = 12;
 const LINE_CHARS: usize = 600;
 /// Bytes of a line that says what was put right in a plan.
 const NOTE_BYTES: usize = 400;
+/// Characters of a model's name and of an endpoint.
+const MODEL_CHARS: usize = 200;
+const URL_CHARS: usize = 2000;
+/// An endpoint that leaves room for routes.
+const SHORT_URL_CHARS: usize = 300;
 const GOAL_CHARS: usize = 1000;
 const TASK_BYTES: usize = 8000;
 const MOVED_PATHS: usize = 40;
@@ -215,7 +223,7 @@ fn wide_commit() -> Commit {
         retries: 3,
         evidence: blobs(16),
         prompt: Some(blob("p")),
-        model: "m".repeat(100),
+        model: "m".repeat(MODEL_CHARS),
         grade: Grade::None,
         below: lines(6, 200),
         consents: brief_needs(4 * 1024)
@@ -239,6 +247,51 @@ fn certificate() -> Certificate {
     }
 }
 
+fn wide_spend() -> Spend {
+    Spend { steps: 1, tokens: u64::MAX, cost: u64::MAX, unpriced: u64::MAX }
+}
+
+fn wide_route() -> Route {
+    let price = Price { input: u64::MAX, cached: u64::MAX, output: u64::MAX };
+    Route {
+        window: Some(u32::MAX),
+        output: Some(u32::MAX),
+        price: Some(price),
+        form: AnswerForm::Blocks,
+        small: true,
+        local: true,
+        ..Route::plain(&"m".repeat(MODEL_CHARS), Some(&"u".repeat(URL_CHARS)))
+    }
+}
+
+/// Every tier with a fallback of its own: as many bytes as routes may have beside a model's name and an endpoint.
+fn wide_routes() -> Vec<TierRoute> {
+    let plain = || Route { model: "m".to_owned(), base_url: None, ..wide_route() };
+    let route = |tier| TierRoute { tier, main: plain(), fallback: Some(plain()) };
+    let mut routes: Vec<TierRoute> = Tier::ALL.into_iter().map(route).collect();
+    routes[0].main.base_url = Some(String::new());
+    let bytes = serde_json::to_string(&routes).unwrap().len();
+    routes[0].main.base_url = Some("u".repeat(MODELS_MAX - MODEL_CHARS - SHORT_URL_CHARS - bytes));
+    routes
+}
+
+fn wide_ask_route() -> AskRoute {
+    let Route { model, base_url, .. } = wide_route();
+    AskRoute { tier: Tier::Speculator, model, base_url, fallback: true }
+}
+
+fn wide_recovered() -> Recovered {
+    Recovered { form: "f".repeat(40), mended: lines(MENDED_MAX, MENDED_CHARS) }
+}
+
+fn wide_requests() -> Vec<ContextRequest> {
+    let text = || "r".repeat(REQUEST_CHARS);
+    let read = ContextRequest::Read { path: text(), lines: Some((u32::MAX, u32::MAX)) };
+    let others = [ContextRequest::Search { query: text() }, ContextRequest::Symbol { symbol: text() }];
+    let reads = vec![read; REQUESTS_MAX - others.len()];
+    reads.into_iter().chain(others).collect()
+}
+
 fn effects() -> Vec<Effect> {
     let stage = wide_root(0).stage(StageKind::Structure);
     let (branch, attempt) = (wide_branch(), u32::MAX);
@@ -259,12 +312,20 @@ fn effects() -> Vec<Effect> {
             grants: u32::MAX,
         },
         Effect::Calibrate { branch, stage: stage.clone(), reading: blob("r") },
-        Effect::Assemble { intent: Intent::ArchitectGreenfield, attempt, branch, evidence: blobs(16) },
+        Effect::PlanLocal { branch },
+        Effect::Assemble {
+            intent: Intent::ArchitectGreenfield,
+            attempt,
+            branch,
+            evidence: blobs(16),
+            analysis: Some(blob("a")),
+        },
         Effect::Ask {
             intent: Intent::ArchitectGreenfield,
             attempt,
             prompt: blob("p"),
-            estimate: spend(1, u64::MAX),
+            estimate: wide_spend(),
+            route: Some(Box::new(wide_ask_route())),
         },
         Effect::Parse { answer: blob("a"), expects: Expects::Bundle(branch) },
         Effect::Question { question: Question::Plan { plan: sha("plan") } },
@@ -324,6 +385,7 @@ fn ends() -> Vec<Ended> {
             files: paths(FILES, 120),
             degraded: lines(FILES, 170),
             tokens: u64::MAX,
+            parts: vec![PromptPart { part: "p".repeat(PART_CHARS), tokens: u64::MAX }; PARTS_MAX],
             provenance: provenance("architect.greenfield"),
         },
         Ended::Answered {
@@ -335,14 +397,25 @@ fn ends() -> Vec<Ended> {
             tokens_estimated: Some(u64::MAX),
             first_token_ms: u64::MAX,
             latency_ms: u64::MAX,
-            model: "m".repeat(100),
+            model: "m".repeat(MODEL_CHARS),
+            cost: Some(u64::MAX),
+        },
+        Ended::TooLargeForModel { needed: u64::MAX, window: u64::MAX, model: "m".repeat(MODEL_CHARS) },
+        Ended::PlannedLocally,
+        Ended::AnalysisParsed {
+            state: ParseState::SemanticallyRejected,
+            capture: capture.clone(),
+            recovered: wide_recovered(),
+            analysis: Some(blob("a")),
         },
         Ended::AskFailed {
             class: text.clone(),
             what: text,
             next: AskNext::Again(Some(u64::MAX)),
             began: true,
-            tokens: None,
+            tokens: Some(u64::MAX),
+            cost: Some(u64::MAX),
+            tries: Some(u32::MAX),
         },
         Ended::PlanParsed {
             state: ParseState::SemanticallyRejected,
@@ -351,6 +424,8 @@ fn ends() -> Vec<Ended> {
             diagnostics: rejections.clone(),
             settled: lines(LINES + 1, NOTE_BYTES),
             evidence: Some(blob("e")),
+            recovered: wide_recovered(),
+            bundle: Some(blob("b")),
         },
         Ended::BundleParsed {
             state: ParseState::SemanticallyRejected,
@@ -366,6 +441,9 @@ fn ends() -> Vec<Ended> {
             refused: vec![],
             commands: vec![],
             needs: vec![],
+            recovered: wide_recovered(),
+            requests: vec![],
+            roots: vec![],
         },
         Ended::BundleParsed {
             state: ParseState::StructuredOk,
@@ -381,6 +459,9 @@ fn ends() -> Vec<Ended> {
             refused: vec![],
             commands: lines(5, 200),
             needs: (0..5).map(told_need).collect(),
+            recovered: wide_recovered(),
+            requests: wide_requests(),
+            roots: (0..NEW_ROOTS_MAX).map(wide_root).collect(),
         },
         Ended::LayoutRefused { violations: rejections, runs: runs() },
         Ended::Overtaken { files: (0..40).map(|n| path(&format!("{}/{n}", "d".repeat(200)))).collect() },
@@ -408,16 +489,21 @@ pub fn events() -> Vec<Event> {
     let mut start = SessionStarted { task: "t".repeat(TASK_BYTES), ..started(Settings::default()) };
     start.session = SessionId("s".repeat(64));
     start.workspace = "w".repeat(1000);
-    start.base_url = Some("u".repeat(300));
+    start.model = "m".repeat(MODEL_CHARS);
+    start.base_url = Some("u".repeat(SHORT_URL_CHARS));
     start.allow = (0..FLAGS).map(wide_grant).collect();
+    start.routes = wide_routes();
+    start.planning = Some(PlanningPolicy::FeatureIncrement);
+    start.settings.limits.cost = Some(u64::MAX);
     let key = EffectKey { node: Some(node()), generation: u32::MAX, ordinal: u32::MAX };
     let mut events = vec![
         Event::SessionStarted(Box::new(start)),
         Event::SessionResumed(SessionResumed {
-            model: Some("m".repeat(100)),
-            base_url: Some("u".repeat(300)),
+            model: Some("m".repeat(MODEL_CHARS)),
+            base_url: Some("u".repeat(SHORT_URL_CHARS)),
             approval: Some(Approval::Policy),
-            limits: Some(plenty()),
+            routes: wide_routes(),
+            limits: Some(BudgetLimits { cost: Some(u64::MAX), ..plenty() }),
             allow: (0..FLAGS).map(wide_grant).collect(),
         }),
         Event::TailCut { offset: u64::MAX, bytes: u64::MAX, kept_as: "k".repeat(200) },
@@ -435,6 +521,13 @@ pub fn events() -> Vec<Event> {
             reason: Some("r".repeat(200)),
             grade: Grade::None,
             missing: brief_needs(NEED_BYTES),
+            analysis: Some(AnalysisChoice::Skipped),
+        },
+        Event::TierMoved {
+            tier: Tier::Speculator,
+            from: "m".repeat(MODEL_CHARS),
+            to: "m".repeat(MODEL_CHARS),
+            why: "w".repeat(LINE_CHARS),
         },
         Event::NodeClosed { node: node(), end: Closed::Escalated { certificate: Box::new(certificate()) } },
         Event::NodeClosed { node: node(), end: Closed::Blocked { by: node() } },
@@ -451,9 +544,10 @@ pub fn events() -> Vec<Event> {
     let starts =
         effects().into_iter().map(|effect| Event::EffectStarted { id: id(), key: key.clone(), effect });
     events.extend(starts);
+    let note = EffectNote { tier: Some(Tier::Speculator), ..EffectNote::of(&key, &effects()[4]) };
     events.extend(ends().into_iter().map(|outcome| Event::EffectEnded {
         id: id(),
-        of: Some(Box::new(EffectNote::of(&key, &effects()[4]))),
+        of: Some(Box::new(note.clone())),
         outcome,
     }));
     events

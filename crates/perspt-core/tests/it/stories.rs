@@ -2,8 +2,7 @@
 
 use perspt_core::effect::{Effect, Intent};
 use perspt_core::event::{
-    AskNext, Calibration, Closed, Decision, Ended, EscalateReason, Event, ParseState, RetryClass,
-    SessionStarted, Settings, Verdict,
+    Calibration, Decision, Ended, EscalateReason, Event, RetryClass, SessionStarted, Settings, Verdict,
 };
 use perspt_core::ids::Millis;
 use perspt_core::outcome::{EndReason, NodeEnd, Outcome};
@@ -12,82 +11,9 @@ use perspt_core::stage::StageRole;
 use perspt_core::state::{InFlight, NodeState, Work};
 
 use crate::dice::Dice;
+use crate::steps::*;
 use crate::support::*;
 use crate::world::World;
-
-fn with(settings: Settings) -> World {
-    World::with(Dice::lucky(), Settings { limits: plenty(), output_tokens: 1000, ..settings })
-}
-
-fn asks(effect: &Effect) -> bool {
-    matches!(effect, Effect::Ask { .. })
-}
-
-fn measures(kind: StageKind) -> impl Fn(&Effect) -> bool {
-    move |effect| matches!(effect, Effect::Measure { stage, .. } if stage.kind == kind)
-}
-
-fn publishes(effect: &Effect) -> bool {
-    matches!(effect, Effect::Publish { .. })
-}
-
-fn again(told: Option<u64>) -> Ended {
-    Ended::AskFailed {
-        class: "Status".to_owned(),
-        what: "529".to_owned(),
-        next: AskNext::Again(told),
-        began: false,
-        tokens: None,
-    }
-}
-
-fn rejected(retry: RetryClass) -> Ended {
-    Ended::BundleParsed {
-        state: ParseState::SemanticallyRejected,
-        capture: capture("x"),
-        changes: None,
-        retry: Some(retry),
-        violations: vec!["wrong".to_owned()],
-        evidence: Some(blob("rejected")),
-        widened: vec![],
-        changes_tests: vec![],
-        leaves_red: vec![],
-        skipped: vec![],
-        refused: vec![],
-        commands: vec![],
-        needs: vec![],
-    }
-}
-
-fn finds(flight: &InFlight, errors: u32, finding: &str) -> Ended {
-    let Effect::Measure { branch, stage, .. } = &flight.effect else { panic!("{flight:?}") };
-    let reading = red(branch.tree, stage, errors, finding);
-    Ended::Measured { reading, environment: None, runs: vec![], reused: false }
-}
-
-/// Lets the node's build find this many errors.
-fn build_fails(world: &mut World, errors: u32, finding: &str) {
-    let (_, flight) = world.until_node("core", measures(StageKind::Build));
-    world.ends_with(finds(&flight, errors, finding));
-    world.until_node("core", |effect| matches!(effect, Effect::Judge { .. }));
-    let judged = Ended::Judged { judgement: Box::new(unstable(errors, finding)) };
-    world.ends_with(judged);
-}
-
-fn ended(world: &World) -> (EndReason, Outcome) {
-    let end = world.state.end.as_ref().expect("not ended");
-    (end.reason, end.outcome)
-}
-
-fn escalation(world: &World, node: &str) -> EscalateReason {
-    let found = world.events().find_map(|event| match event {
-        Event::NodeClosed { node: id, end: Closed::Escalated { certificate } } if id.as_str() == node => {
-            Some(certificate.reason)
-        }
-        _ => None,
-    });
-    found.expect("not given up")
-}
 
 #[test]
 fn an_abort_cancels_everything_but_a_started_publish() {

@@ -107,11 +107,11 @@ pub fn started(settings: Settings) -> SessionStarted {
 }
 
 pub fn plenty() -> BudgetLimits {
-    BudgetLimits { steps: 10_000, tokens: 1_000_000_000, time_ms: 1_000_000_000_000 }
+    BudgetLimits { steps: 10_000, tokens: 1_000_000_000, time_ms: 1_000_000_000_000, cost: None }
 }
 
 pub fn spend(steps: u64, tokens: u64) -> Spend {
-    Spend { steps, tokens }
+    Spend { steps, tokens, ..Spend::default() }
 }
 
 pub fn plan_node(id: &str, dependencies: &[&str]) -> PlanNode {

@@ -135,15 +135,19 @@ proptest! {
 
     #[test]
     fn an_account_never_lets_a_call_pass_a_limit(
-        used in (0u64..9, 0u64..9), held in (0u64..9, 0u64..9), next in (0u64..9, 0u64..9),
-        limits in (0u64..20, 0u64..20, 0u64..20), active in 0u64..20,
+        used in (0u64..9, 0u64..9, 0u64..9), held in (0u64..9, 0u64..9, 0u64..9),
+        next in (0u64..9, 0u64..9, 0u64..9), unpriced in 0u64..9,
+        limits in (0u64..20, 0u64..20, 0u64..20, prop::option::of(0u64..20)), active in 0u64..20,
     ) {
-        let account = Account { used: spend(used.0, used.1), reserved: spend(held.0, held.1), active_ms: 0 };
-        let limits = BudgetLimits { steps: limits.0, tokens: limits.1, time_ms: limits.2 };
+        // Calls without a known price are no money.
+        let priced = |spent: (u64, u64, u64)| Spend { steps: spent.0, tokens: spent.1, cost: spent.2, unpriced };
+        let account = Account { used: priced(used), reserved: priced(held), ..Account::default() };
+        let limits = BudgetLimits { steps: limits.0, tokens: limits.1, time_ms: limits.2, cost: limits.3 };
         let fits = used.0 + held.0 + next.0 <= limits.steps
             && used.1 + held.1 + next.1 <= limits.tokens
+            && limits.cost.is_none_or(|most| used.2 + held.2 + next.2 <= most)
             && active < limits.time_ms;
-        let refusal = account.refusal(&limits, spend(next.0, next.1), active);
+        let refusal = account.refusal(&limits, priced(next), active);
         prop_assert_eq!(refusal.is_none(), fits);
     }
 }
@@ -243,13 +247,14 @@ fn a_commits_name_covers_the_whole_record() {
 
 #[test]
 fn spends_and_moments_do_not_overflow() {
-    let most = spend(u64::MAX, u64::MAX);
+    let most = Spend { steps: u64::MAX, tokens: u64::MAX, cost: u64::MAX, unpriced: u64::MAX };
     assert_eq!(most.plus(spend(1, 1)), most);
     assert_eq!(Spend::default().minus(most), Spend::default());
     assert_eq!(Millis(u64::MAX).plus(1), Millis(u64::MAX));
     assert_eq!(Millis(1).since(Millis(2)), 0);
-    let full = Account { used: most, reserved: most, active_ms: 0 };
+    let full = Account { used: most, reserved: most, ..Account::default() };
     assert_eq!(full.refusal(&plenty(), spend(1, 1), 0), Some(BudgetKind::Steps));
-    let flags = [BudgetKind::Steps, BudgetKind::Tokens, BudgetKind::Time].map(BudgetKind::flag);
-    assert_eq!(flags, ["--max-steps", "--max-tokens", "--max-time"]);
+    let flags =
+        [BudgetKind::Steps, BudgetKind::Tokens, BudgetKind::Time, BudgetKind::Cost].map(BudgetKind::flag);
+    assert_eq!(flags, ["--max-steps", "--max-tokens", "--max-time", "--max-cost"]);
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use perspt_core::path::RelPath;
 use perspt_core::stage::Root;
 
 use super::{Fetch, Files};
@@ -19,6 +20,10 @@ pub trait Words: Sync + Send {
 
     /// What a correction prompt says about this language's usual failures.
     fn correction_fragment(&self) -> &'static str;
+
+    /// Where a new test file for a source would stand, beside the tests that there are. `None` where tests belong into
+    /// the source itself.
+    fn new_test_file(&self, source: &RelPath, tests: &[RelPath]) -> Option<RelPath>;
 
     /// What a command that an answer proposes is.
     fn command(&self, argv: &[String], root: &Root, files: &dyn Files) -> CommandKind;

@@ -8,7 +8,7 @@ mod doctests;
 mod evidence;
 mod ini;
 mod junit;
-mod layout;
+pub(crate) mod layout;
 mod modules;
 mod placeholders;
 mod plants;
@@ -296,6 +296,17 @@ impl Words for Python {
 
     fn layout_hint(&self) -> &'static str {
         include_str!("../../templates/python-layout.txt")
+    }
+
+    fn new_test_file(&self, source: &RelPath, tests: &[RelPath]) -> Option<RelPath> {
+        let stem = source.name().strip_suffix(".py")?;
+        let named = |path: &&RelPath| path.name().contains(stem);
+        let beside = tests.iter().find(named).or(tests.first()).unwrap_or(source);
+        let name = format!("test_{stem}_task.py");
+        match beside.parent() {
+            Some(folder) => folder.join(&name).ok(),
+            None => RelPath::parse(&name).ok(),
+        }
     }
 
     fn correction_fragment(&self) -> &'static str {

@@ -9,7 +9,7 @@ mod failure;
 mod fetch;
 mod files_read;
 mod gated;
-mod layout;
+pub(crate) mod layout;
 mod libtest;
 mod manifest;
 mod messages;
@@ -258,6 +258,10 @@ impl Words for Rust {
 
     fn layout_hint(&self) -> &'static str {
         include_str!("../../templates/rust-layout.txt")
+    }
+
+    fn new_test_file(&self, _: &RelPath, _: &[RelPath]) -> Option<RelPath> {
+        None
     }
 
     fn correction_fragment(&self) -> &'static str {

@@ -21,7 +21,9 @@
 //! | `judge`, `placeholder`, `asks` | a macro by which tests fail; code still to be written; a question whether tests run |
 
 mod marked;
+mod outline;
 mod parse;
+mod plain;
 mod tokens;
 
 use std::ops::Range;
@@ -29,6 +31,7 @@ use std::sync::OnceLock;
 
 use tree_sitter::Query;
 
+pub use outline::{OutlineItem, outline};
 pub(crate) use parse::{code_names, parse};
 pub(crate) use tokens::Token;
 

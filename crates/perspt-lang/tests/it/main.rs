@@ -5,6 +5,7 @@
 mod garbage;
 mod looks;
 mod machine;
+mod outline;
 mod python_read;
 mod python_tests;
 mod rust_read;

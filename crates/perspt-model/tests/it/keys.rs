@@ -1,6 +1,6 @@
 //! The key is sent, and shown nowhere.
 
-use perspt_model::{Cancel, Key, Model, ModelError, OpenAi, OpenAiConfig, shown_url};
+use perspt_model::{Cancel, Endpoint, Key, Model, ModelError, Remote, shown_url};
 use perspt_testkit::server::{Ask, Fault, Point, Reply, ScriptedServer};
 
 use crate::support::{ample, config, prompt};
@@ -17,7 +17,7 @@ fn nothing_that_prints_shows_the_key() {
     assert_hidden(&format!("{key} {key:?}"));
     let config = config("http://user:secret-word@127.0.0.1:9/v1?api-key=secret");
     assert_hidden(&format!("{config:?} {config:#?}"));
-    let model = OpenAi::new(config).unwrap();
+    let model = Remote::new(config).unwrap();
     assert_hidden(&format!("{model:?} {model:#?} {}", model.name()));
 }
 
@@ -36,7 +36,7 @@ fn a_key_of_white_space_is_no_key() {
 #[test]
 fn a_key_that_cannot_be_sent_is_refused_without_showing_it() {
     let key = Key::new("sk-secret\nX: y");
-    let error = OpenAi::new(OpenAiConfig { key, ..config("http://127.0.0.1:9/v1") }).unwrap_err();
+    let error = Remote::new(Endpoint { key, ..config("http://127.0.0.1:9/v1") }).unwrap_err();
     assert_eq!(error, ModelError::BadKey);
     assert_hidden(&format!("{error} {error:?}"));
 }
@@ -44,7 +44,7 @@ fn a_key_that_cannot_be_sent_is_refused_without_showing_it() {
 #[test]
 fn a_base_url_that_cannot_be_used_is_refused_without_showing_it() {
     for base_url in ["", "secret", "ftp://secret@host/v1", "http://", "mailto:secret@host", "/v1?secret"] {
-        let error = OpenAi::new(config(base_url)).unwrap_err();
+        let error = Remote::new(config(base_url)).unwrap_err();
         assert!(matches!(error, ModelError::BadBaseUrl { .. }), "{base_url}: {error:?}");
         assert_hidden(&format!("{error} {error:?}"));
     }
@@ -54,7 +54,7 @@ fn a_base_url_that_cannot_be_used_is_refused_without_showing_it() {
 async fn the_authorization_header_is_sent_only_with_a_key() {
     let server = ScriptedServer::start(|_: &Ask| Reply::text("hi")).unwrap();
     for key in [Key::new(SECRET), None] {
-        let model = OpenAi::new(OpenAiConfig { key, ..config(&server.base_url()) }).unwrap();
+        let model = Remote::new(Endpoint { key, ..config(&server.base_url()) }).unwrap();
         model.ask(&prompt(), &ample(), &mut |_: &str| {}, &Cancel::new()).await.unwrap();
     }
     let requests = server.requests();
@@ -67,7 +67,7 @@ async fn a_key_wins_over_credentials_in_the_address() {
     let server = ScriptedServer::start(|_: &Ask| Reply::text("hi")).unwrap();
     let base_url = format!("http://me:word@{}/v1", server.address());
     for key in [Key::new(SECRET), None] {
-        let model = OpenAi::new(OpenAiConfig { key, ..config(&base_url) }).unwrap();
+        let model = Remote::new(Endpoint { key, ..config(&base_url) }).unwrap();
         model.ask(&prompt(), &ample(), &mut |_: &str| {}, &Cancel::new()).await.unwrap();
     }
     let requests = server.requests();
@@ -126,7 +126,7 @@ async fn a_password_in_the_address_is_taken_out_of_errors_as_written_and_as_mean
         ScriptedServer::start(|_: &Ask| Reply::status(401, "you said pass%20word, that is pass word"))
             .unwrap();
     let base_url = format!("http://me:pass%20word@{}/v1", server.address());
-    let model = OpenAi::new(OpenAiConfig { key: None, ..config(&base_url) }).unwrap();
+    let model = Remote::new(Endpoint { key: None, ..config(&base_url) }).unwrap();
     let error = model.ask(&prompt(), &ample(), &mut |_: &str| {}, &Cancel::new()).await.unwrap_err();
     assert!(error.what().ends_with("you said (hidden), that is (hidden)"), "{error}");
 }
@@ -136,7 +136,7 @@ async fn credentials_as_they_are_sent_and_values_of_a_query_are_taken_out_of_err
     let said = "Basic bWU6d29yZA== for key a%20key, a key, version 2024-06";
     let server = ScriptedServer::start(move |_: &Ask| Reply::status(401, said)).unwrap();
     let base_url = format!("http://me:word@{}/v1?api-key=a%20key&api-version=2024-06", server.address());
-    let model = OpenAi::new(OpenAiConfig { key: None, ..config(&base_url) }).unwrap();
+    let model = Remote::new(Endpoint { key: None, ..config(&base_url) }).unwrap();
     let error = model.ask(&prompt(), &ample(), &mut |_: &str| {}, &Cancel::new()).await.unwrap_err();
     let told = "Basic (hidden) for key (hidden), (hidden), version 2024-06";
     assert!(error.what().ends_with(told), "{error}");
@@ -149,7 +149,7 @@ async fn a_key_of_a_few_letters_is_not_taken_out_of_ordinary_words() {
     for key in ["no", "e", "local", "none", "model"] {
         let server = ScriptedServer::start(move |_: &Ask| Reply::status(400, said)).unwrap();
         let key = Key::new(key);
-        let model = OpenAi::new(OpenAiConfig { key, ..config(&server.base_url()) }).unwrap();
+        let model = Remote::new(Endpoint { key, ..config(&server.base_url()) }).unwrap();
         let error = model.ask(&prompt(), &ample(), &mut |_: &str| {}, &Cancel::new()).await.unwrap_err();
         assert!(error.what().ends_with(said), "{error}");
     }
@@ -161,7 +161,7 @@ async fn a_short_key_is_hidden_where_it_stands_alone() {
     let said = "the key `ab12cd` is wrong; request xab12cdx";
     let server = ScriptedServer::start(move |_: &Ask| Reply::status(401, said)).unwrap();
     let key = Key::new("ab12cd");
-    let model = OpenAi::new(OpenAiConfig { key, ..config(&server.base_url()) }).unwrap();
+    let model = Remote::new(Endpoint { key, ..config(&server.base_url()) }).unwrap();
     let error = model.ask(&prompt(), &ample(), &mut |_: &str| {}, &Cancel::new()).await.unwrap_err();
     assert!(error.what().ends_with("the key `(hidden)` is wrong; request xab12cdx"), "{error}");
 }

@@ -4,12 +4,18 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod answers;
+mod catalog;
 mod cuts;
+mod discover;
 mod keys;
+mod limited;
 mod limits;
 mod oddities;
+mod protocol_requests;
+mod protocols;
 mod proxies;
 mod recorded;
+mod recording;
 mod requests;
 mod sse;
 mod statuses;

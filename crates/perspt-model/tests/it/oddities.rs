@@ -1,12 +1,12 @@
 //! Servers that are not what they should be, and places where there is none.
 
-use perspt_model::{Cancel, ConnectKind, Model, ModelError, OpenAi};
+use perspt_model::{Cancel, ConnectKind, Model, ModelError, Remote};
 use perspt_testkit::server::{Reply, ScriptedServer};
 
 use crate::support::{ample, config, prompt, raw, serve, trial};
 
 async fn ask_at(base_url: &str) -> ModelError {
-    let model = OpenAi::new(config(base_url)).unwrap();
+    let model = Remote::new(config(base_url)).unwrap();
     model.ask(&prompt(), &ample(), &mut |_: &str| {}, &Cancel::new()).await.unwrap_err()
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use perspt_core::ids::NodeId;
-use perspt_model::{CallLimits, Cancel, Model, ModelError, Prompt, Recorded, StopReason, Tag};
+use perspt_model::{CallLimits, Cancel, Model, ModelError, Prompt, Recorded, Role, StopReason, Tag, Turn};
 
 use crate::support::{ample, prompt};
 
@@ -31,7 +31,7 @@ async fn recordings_in_a_directory_are_found_by_tag_alone() {
     assert_eq!(played.as_ref(), Ok(&text));
     assert!(chunks.len() > 1 && chunks.concat() == text);
     let mut other = prompt();
-    other.body = "quite another text".to_owned();
+    other.turns = vec![Turn::user("quite another text")];
     assert_eq!(play(&model, &other).await.0, Ok(text));
     let plan = Prompt::new(Tag::session("architect.existing", 1), String::new(), "");
     assert_eq!(play(&model, &plan).await.0, Ok("a plan".to_owned()));
@@ -47,6 +47,35 @@ async fn an_unknown_tag_is_a_lasting_error_that_names_tag_and_file() {
     let file = "actuator.generate@n1@1.txt".to_owned();
     assert_eq!(error, ModelError::NotRecorded { tag, file });
     assert!(!error.is_transient());
+}
+
+#[tokio::test]
+async fn a_prompt_without_a_tag_is_found_by_what_it_says_and_cache_marks_play_no_part() {
+    let dir = tempfile::tempdir().unwrap();
+    let turns = vec![Turn::user("hello"), Turn::assistant("hi"), Turn::user("and now?")];
+    let chat = Prompt::chat("Be brief.".to_owned(), turns.clone());
+    std::fs::write(dir.path().join(chat.file_name()), "nothing").unwrap();
+    std::fs::write(dir.path().join(chat.file_name().replace(".txt", ".prompt.txt")), "no answer").unwrap();
+    let model = Recorded::from_dir(dir.path()).unwrap();
+    assert_eq!(play(&model, &chat).await.0, Ok("nothing".to_owned()));
+    let mut marked = chat.clone();
+    marked.turns[0].stable = 3;
+    marked.tag = prompt().tag;
+    assert_eq!(play(&model, &marked).await.0, Ok("nothing".to_owned()), "a tag that is not recorded");
+    let mut swapped = chat.clone();
+    swapped.turns[1].role = Role::User;
+    for other in [swapped, Prompt::chat("Be brief".to_owned(), turns)] {
+        let error = play(&model, &other).await.0.unwrap_err();
+        assert!(error.what().contains(&other.file_name()), "{error}");
+    }
+}
+
+#[test]
+fn a_turn_has_two_parts_only_where_some_of_it_and_not_all_is_sent_again() {
+    let parts = |stable: usize| {
+        Turn::user("aüb").with_stable(stable).parts().map(|(left, right)| (left.len(), right.len()))
+    };
+    assert_eq!([0, 1, 2, 3, 4, 9].map(parts), [None, Some((1, 3)), None, Some((3, 1)), None, None]);
 }
 
 #[test]
@@ -71,7 +100,7 @@ fn a_directory_that_cannot_be_used_is_named() {
 #[tokio::test]
 async fn a_paced_recording_is_the_same_text_and_can_be_cancelled() {
     let text = "x".repeat(100);
-    let model = Recorded::from_pairs([(prompt().tag, text.clone())]);
+    let model = Recorded::from_pairs([(prompt().tag.unwrap(), text.clone())]);
     assert_eq!(play(&model.clone().paced(Duration::from_millis(1)), &prompt()).await.0, Ok(text));
     let slow = model.paced(Duration::from_secs(3600));
     let cancel = Cancel::new();
@@ -84,7 +113,7 @@ async fn a_paced_recording_is_the_same_text_and_can_be_cancelled() {
 
 #[tokio::test]
 async fn a_recording_keeps_to_the_size_limit() {
-    let model = Recorded::from_pairs([(prompt().tag, "x".repeat(11))]);
+    let model = Recorded::from_pairs([(prompt().tag.unwrap(), "x".repeat(11))]);
     let limits = CallLimits { max_bytes: 10, ..ample() };
     let result = model.ask(&prompt(), &limits, &mut |_: &str| {}, &Cancel::new()).await;
     assert_eq!(result.unwrap_err(), ModelError::TooLarge { limit: 10 });

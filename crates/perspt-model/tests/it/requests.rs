@@ -1,6 +1,6 @@
 //! What is sent.
 
-use perspt_model::{CallLimits, Cancel, Model, OpenAi, OpenAiConfig, estimate_tokens};
+use perspt_model::{CallLimits, Cancel, Endpoint, Model, Remote, estimate_tokens};
 use perspt_testkit::server::{Ask, Reply, Request, ScriptedServer, Table, Tag};
 use serde_json::json;
 
@@ -9,7 +9,7 @@ use crate::support::{ample, config, prompt};
 async fn sent(model: &str, base_path: &str) -> Request {
     let server = ScriptedServer::start(|_: &Ask| Reply::text("hi")).unwrap();
     let base_url = format!("http://{}{base_path}", server.address());
-    let model = OpenAi::new(OpenAiConfig { model: model.to_owned(), ..config(&base_url) }).unwrap();
+    let model = Remote::new(Endpoint { model: model.to_owned(), ..config(&base_url) }).unwrap();
     let limits = CallLimits { max_output_tokens: 777, ..ample() };
     model.ask(&prompt(), &limits, &mut |_: &str| {}, &Cancel::new()).await.unwrap();
     server.requests().remove(0)
@@ -77,7 +77,7 @@ async fn a_table_replies_by_tag_and_in_order_and_refuses_what_it_does_not_know()
         Reply::text("now"),
     );
     let server = ScriptedServer::start(table).unwrap();
-    let model = OpenAi::new(config(&server.base_url())).unwrap();
+    let model = Remote::new(config(&server.base_url())).unwrap();
     let mut prompt = prompt();
     let mut results = Vec::new();
     for _ in 0..3 {
@@ -85,7 +85,7 @@ async fn a_table_replies_by_tag_and_in_order_and_refuses_what_it_does_not_know()
     }
     let texts: Vec<_> = results.into_iter().map(|answer| answer.map(|answer| answer.text)).collect();
     assert_eq!(texts, [None, Some("now".to_owned()), Some("now".to_owned())]);
-    prompt.body = prompt.body.replace("attempt=1", "attempt=2");
+    prompt.turns[0].text = prompt.turns[0].text.replace("attempt=1", "attempt=2");
     let error = model.ask(&prompt, &ample(), &mut |_: &str| {}, &Cancel::new()).await.unwrap_err();
     assert!(error.what().contains("nothing is scripted"), "{error}");
     assert_eq!(server.asks(), 4);

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use perspt_core::ids::NodeId;
-use perspt_model::{Answer, CallLimits, Cancel, Key, Model, ModelError, OpenAi, OpenAiConfig, Prompt, Tag};
+use perspt_model::{
+    Answer, CallLimits, Cancel, Endpoint, Key, Model, ModelError, Prompt, Protocol, Remote, Tag,
+};
 use perspt_testkit::server::{Reply, ScriptedServer};
 
 /// Limits that no test should reach.
@@ -20,16 +22,27 @@ pub fn prompt() -> Prompt {
     Prompt::new(tag, "You are careful.".to_owned(), "Write it.")
 }
 
-pub fn config(base_url: &str) -> OpenAiConfig {
-    OpenAiConfig {
+pub fn config(base_url: &str) -> Endpoint {
+    Endpoint {
         base_url: base_url.to_owned(),
         key: Key::new("sk-secret-0123456789"),
         model: "some-model".to_owned(),
+        protocol: Protocol::OpenAiChat,
+        num_ctx: None,
     }
 }
 
-pub fn model(server: &ScriptedServer) -> OpenAi {
-    OpenAi::new(config(&server.base_url())).unwrap()
+/// The server in another protocol. OpenAI's have their version in the address, the others bring it.
+pub fn endpoint(protocol: Protocol, server: &ScriptedServer) -> Endpoint {
+    let base_url = match protocol {
+        Protocol::OpenAiChat | Protocol::OpenAiResponses => server.base_url(),
+        Protocol::Anthropic | Protocol::Gemini | Protocol::Ollama => server.root_url(),
+    };
+    Endpoint { protocol, ..config(&base_url) }
+}
+
+pub fn model(server: &ScriptedServer) -> Remote {
+    Remote::new(config(&server.base_url())).unwrap()
 }
 
 pub fn serve(reply: Reply) -> ScriptedServer {
@@ -57,12 +70,18 @@ impl Trial {
     }
 }
 
-/// Asks once. Whatever comes of it, the server has seen exactly one request.
+/// Asks once in chat completions. Whatever comes of it, the server has seen exactly one request.
 pub async fn trial_within(limits: &CallLimits, reply: Reply) -> Trial {
+    trial_in(Protocol::OpenAiChat, limits, reply).await
+}
+
+/// Asks once in this protocol.
+pub async fn trial_in(protocol: Protocol, limits: &CallLimits, reply: Reply) -> Trial {
     let server = serve(reply);
     let mut chunks = Vec::new();
     let mut take = |text: &str| chunks.push(text.to_owned());
-    let result = model(&server).ask(&prompt(), limits, &mut take, &Cancel::new()).await;
+    let model = Remote::new(endpoint(protocol, &server)).unwrap();
+    let result = model.ask(&prompt(), limits, &mut take, &Cancel::new()).await;
     assert_eq!(server.requests().len(), 1, "one call is one request");
     Trial { result, chunks }
 }

@@ -12,7 +12,7 @@ fn a_tag_line_reads_as_the_prompts_promise_it() {
     let tag = Tag::session("architect.existing", 1);
     assert_eq!(tag.to_string(), "[perspt intent=architect.existing node=- attempt=1]");
     let prompt = Prompt::new(tag, "head".to_owned(), "evidence");
-    assert_eq!(prompt.body, "[perspt intent=architect.existing node=- attempt=1]\nevidence");
+    assert_eq!(prompt.turns[0].text, "[perspt intent=architect.existing node=- attempt=1]\nevidence");
 }
 
 #[test]

@@ -8,11 +8,11 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use super::reply::{Ending, Fault, Point, Raw, Reply};
-use super::script::{Ask, Request};
-use super::{Shared, http, wire};
+use super::reply::{Ending, Fault, Point, Raw, Reply, StatusBody};
+use super::script::Request;
+use super::speech::{self, Speech, Telling};
+use super::{Shared, http};
 
-const EVENTS: &str = "text/event-stream";
 const JSON: &str = "application/json";
 
 /// What becomes of the connection after a reply.
@@ -35,21 +35,18 @@ pub(super) async fn serve(mut stream: TcpStream, shared: Arc<Shared>) {
             Err(error) => {
                 if error.kind() == io::ErrorKind::InvalidData {
                     // As servers do with what they cannot read, a secure greeting for one. Who is gone misses it.
-                    let _ = stream.write_all(wire::whole(400, &[], JSON, "{}").as_bytes()).await;
+                    let _ = stream.write_all(http::whole(400, &[], JSON, "{}").as_bytes()).await;
                 }
                 return;
             }
         };
-        let done = match shared.log.add(request.clone()) {
-            Some(ask) => {
+        let speech = speech::of_path(request.path());
+        let done = match (shared.log.add(request.clone()), speech) {
+            (Some(ask), Some(speech)) => {
                 let reply = shared.script.reply(&ask);
-                let chunks = match &reply.raw {
-                    Some(raw) => raw.pieces.len(),
-                    None => wire::pieces(&reply).len(),
-                };
-                Sending { stream: &mut stream, shared: &shared, reply: &reply, ask: &ask, chunks }.run().await
+                Sending::new(&mut stream, &shared, &request, &reply, speech).run().await
             }
-            None => other(&mut stream, &request).await,
+            (None, _) | (_, None) => other(&mut stream, &shared, &request).await,
         };
         match done {
             Ok(After::Keep) => {}
@@ -58,13 +55,18 @@ pub(super) async fn serve(mut stream: TcpStream, shared: Arc<Shared>) {
     }
 }
 
-async fn other(stream: &mut TcpStream, request: &Request) -> io::Result<After> {
-    let response = if request.method == "GET" && request.path().ends_with("/models") {
-        wire::whole(200, &[], JSON, &wire::models())
-    } else {
-        let body =
-            json!({"error": {"message": format!("no such address: {}", request.path()), "code": null}});
-        wire::whole(404, &[], JSON, &body.to_string())
+async fn other(stream: &mut TcpStream, shared: &Shared, request: &Request) -> io::Result<After> {
+    let models = request.method == "GET" && request.path() == "/v1/models";
+    let response = match shared.script.page(request) {
+        Some(page) => http::whole(200, &[], JSON, &page),
+        None if models => {
+            let model = json!({"id": "scripted", "object": "model", "owned_by": "perspt"});
+            http::whole(200, &[], JSON, &json!({"object": "list", "data": [model]}).to_string())
+        }
+        None => {
+            let message = format!("no such address: {}", request.path());
+            http::whole(404, &[], JSON, &json!({"error": {"message": message, "code": null}}).to_string())
+        }
     };
     stream.write_all(response.as_bytes()).await?;
     Ok(After::Keep)
@@ -75,32 +77,59 @@ struct Sending<'a> {
     stream: &'a mut TcpStream,
     shared: &'a Shared,
     reply: &'a Reply,
-    ask: &'a Ask,
+    speech: &'static dyn Speech,
+    model: String,
+    stream_asked: bool,
+    counts: bool,
     chunks: usize,
 }
 
-impl Sending<'_> {
+impl<'a> Sending<'a> {
+    fn new(
+        stream: &'a mut TcpStream,
+        shared: &'a Shared,
+        request: &Request,
+        reply: &'a Reply,
+        speech: &'static dyn Speech,
+    ) -> Sending<'a> {
+        let body = request.json();
+        let chunks = reply.raw.as_ref().map_or_else(|| reply.pieces().len(), |raw| raw.pieces.len());
+        Sending {
+            stream,
+            shared,
+            reply,
+            speech,
+            model: body["model"].as_str().unwrap_or("scripted").to_owned(),
+            // Gemini says it in the path.
+            stream_asked: body["stream"] == true || request.path().contains(":stream"),
+            counts: body["stream_options"]["include_usage"] == true,
+            chunks,
+        }
+    }
+
     async fn run(mut self) -> io::Result<After> {
         if let Some(end) = self.point(Point::BeforeHead).await? {
             return Ok(end);
         }
-        let body = self.ask.request.json();
-        let model = body["model"].as_str().unwrap_or("scripted").to_owned();
         if let Some(raw) = &self.reply.raw {
             return self.raw(raw).await;
         }
         match &self.reply.fault {
             Some(Fault::Status { code, headers, body }) => {
-                self.write(wire::whole(*code, headers, JSON, body).as_bytes()).await
+                let body = match body {
+                    StatusBody::Message(message) => self.speech.refusal(*code, message).to_string(),
+                    StatusBody::Exact(text) => text.clone(),
+                };
+                self.write(http::whole(*code, headers, JSON, &body).as_bytes()).await
             }
-            Some(Fault::NotStreamed) => self.document(&model).await,
-            _ if body["stream"] != true => self.document(&model).await,
-            _ => self.events(&model, body["stream_options"]["include_usage"] == true).await,
+            Some(Fault::NotStreamed) => self.document().await,
+            _ if !self.stream_asked => self.document().await,
+            _ => self.events().await,
         }
     }
 
     async fn raw(&mut self, raw: &Raw) -> io::Result<After> {
-        self.write(wire::pieced(&raw.content_type).as_bytes()).await?;
+        self.write(http::pieced(&raw.content_type).as_bytes()).await?;
         for (at, piece) in raw.pieces.iter().enumerate() {
             if let Some(end) = self.point(Point::AfterChunks(at)).await? {
                 return Ok(end);
@@ -113,49 +142,57 @@ impl Sending<'_> {
         self.write(b"0\r\n\r\n").await
     }
 
-    async fn document(&mut self, model: &str) -> io::Result<After> {
-        let document = wire::document(model, self.reply);
-        self.write(wire::whole(200, &[], JSON, &document).as_bytes()).await
+    async fn document(&mut self) -> io::Result<After> {
+        let document = self.tell(|speech, telling| speech.document(telling).to_string());
+        self.write(http::whole(200, &[], JSON, &document).as_bytes()).await
     }
 
-    async fn events(mut self, model: &str, count_tokens: bool) -> io::Result<After> {
+    async fn events(mut self) -> io::Result<After> {
         let reply = self.reply;
-        self.write(wire::pieced(EVENTS).as_bytes()).await?;
-        self.event(&wire::event(model, json!({"role": "assistant", "content": ""}), None)).await?;
+        self.write(http::pieced(self.speech.content_type()).as_bytes()).await?;
+        self.event(&self.tell(|speech, telling| speech.opening(telling))).await?;
         if let Some(reasoning) = &reply.reasoning {
-            self.event(&wire::event(model, json!({"reasoning_content": reasoning}), None)).await?;
+            self.event(&self.tell(|speech, telling| speech.reasoning(telling, reasoning))).await?;
         }
-        let pieces = wire::pieces(reply);
+        let pieces = reply.pieces();
         for (at, piece) in pieces.iter().enumerate() {
             if let Some(end) = self.point(Point::AfterChunks(at)).await? {
                 return Ok(end);
             }
-            self.event(&wire::event(model, json!({"content": piece}), None)).await?;
+            self.event(&self.tell(|speech, telling| speech.text(telling, piece))).await?;
         }
         if let Some(end) = self.point(Point::AfterChunks(pieces.len())).await? {
             return Ok(end);
         }
         if let Some(name) = &reply.tool_call {
-            self.event(&wire::tool_event(model, name)).await?;
+            self.event(&self.tell(|speech, telling| speech.tool(telling, name))).await?;
         }
-        let times = if reply.fault == Some(Fault::EndTwice) { 2 } else { 1 };
+        self.ends().await
+    }
+
+    async fn ends(&mut self) -> io::Result<After> {
+        let fault = &self.reply.fault;
+        let times = if *fault == Some(Fault::EndTwice) { 2 } else { 1 };
         for _ in 0..times {
-            if reply.fault != Some(Fault::DoneWithoutStop) {
-                self.event(&wire::event(model, json!({}), Some(&reply.stop_reason))).await?;
+            if *fault != Some(Fault::DoneWithoutStop) {
+                self.event(&self.tell(|speech, telling| speech.stop(telling))).await?;
             }
         }
         if let Some(end) = self.point(Point::AfterStop).await? {
             return Ok(end);
         }
-        if count_tokens {
-            self.event(&wire::usage_event(model, reply.usage)).await?;
-        }
+        self.event(&self.tell(|speech, telling| speech.count(telling))).await?;
         for _ in 0..times {
-            if reply.fault != Some(Fault::NoDone) {
-                self.event("data: [DONE]\n\n").await?;
+            if *fault != Some(Fault::NoDone) {
+                self.event(&self.speech.end()).await?;
             }
         }
         self.write(b"0\r\n\r\n").await
+    }
+
+    fn tell(&self, what: impl Fn(&dyn Speech, &Telling<'_>) -> String) -> String {
+        let telling = Telling { reply: self.reply, model: &self.model, counts: self.counts };
+        what(self.speech, &telling)
     }
 
     /// Comes to a point: waits at its gates, then lets the fault that lies there happen. `Some` where nothing may
@@ -188,11 +225,11 @@ impl Sending<'_> {
             }
             Fault::Pings(at) if self.is_at(*at, here) => self.ping().await,
             Fault::Garbage(at) if self.is_at(*at, here) => {
-                self.event("data: {\"choices\": [{\"delta\"\n\n").await?;
+                self.event(&self.speech.garbage()).await?;
                 Ok(None)
             }
             Fault::InBand { at, message, code } if self.is_at(*at, here) => {
-                self.event(&wire::error_event(message, code.as_deref())).await?;
+                self.event(&self.speech.error(message, code.as_deref())).await?;
                 Ok(None)
             }
             _ => Ok(None),
@@ -210,8 +247,8 @@ impl Sending<'_> {
     /// Pings until the client is gone. The pause only keeps the row from filling the network; no test rests on it.
     async fn ping(&mut self) -> io::Result<Option<After>> {
         loop {
-            let empty = wire::event("scripted", json!({"content": ""}), None);
-            if self.event(&format!(": ping\n\n{empty}")).await.is_err() {
+            let ping = self.tell(|speech, telling| speech.ping(telling));
+            if self.event(&ping).await.is_err() {
                 return self.hung_up(Ok(()));
             }
             tokio::select! {

@@ -1,4 +1,4 @@
-//! Just enough of HTTP/1.1 to read a request.
+//! Just enough of HTTP/1.1 to read a request and to begin a response.
 
 use std::io;
 
@@ -6,6 +6,7 @@ use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 
 use super::script::{Request, Tag};
+use super::speech;
 
 const MAX_HEAD: usize = 64 * 1024;
 const MAX_BODY: usize = 64 * 1024 * 1024;
@@ -52,8 +53,31 @@ pub(super) async fn read(stream: &mut TcpStream, left: &mut Vec<u8>) -> io::Resu
     let body = String::from_utf8_lossy(&left[..length]).into_owned();
     left.drain(..length);
     let json = serde_json::from_str(&body).unwrap_or_default();
-    let tag = Tag::find(&Request::messages_text(&json));
+    let tag = Tag::find(&speech::texts(&json));
     Ok(Some(Request { method: method.to_owned(), target: target.to_owned(), headers, body, tag }))
+}
+
+/// A head followed by a body of known length.
+pub(super) fn whole(code: u16, headers: &[(String, String)], content_type: &str, body: &str) -> String {
+    let mut head = format!("HTTP/1.1 {code} {}\r\nContent-Type: {content_type}\r\n", reason(code));
+    for (name, value) in headers {
+        head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    format!("{head}Content-Length: {}\r\n\r\n{body}", body.len())
+}
+
+/// The head of a body that comes in pieces.
+pub(super) fn pieced(content_type: &str) -> String {
+    format!("HTTP/1.1 200 OK\r\nContent-Type: {content_type}\r\nTransfer-Encoding: chunked\r\n\r\n")
+}
+
+fn reason(code: u16) -> &'static str {
+    match code {
+        200 => "OK",
+        404 => "Not Found",
+        429 => "Too Many Requests",
+        _ => "Scripted",
+    }
 }
 
 fn bad(why: &str) -> io::Error {

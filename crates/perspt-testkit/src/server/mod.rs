@@ -1,5 +1,5 @@
-//! A scripted model server: the chat-completions protocol on a loopback port, with answers, pace and faults told
-//! by the test.
+//! A scripted model server: every protocol on a loopback port, with answers, pace and faults told by the test. A
+//! reply is told in the protocol of the path that was asked (`speech`).
 //!
 //! It stands for the world, so it shares no code with the client it is asked by. A [`Script`] (a [`Table`], or a
 //! closure) sees each [`Ask`] and returns a [`Reply`]; every request is kept for assertions. Nothing here waits for
@@ -19,7 +19,7 @@ mod gate;
 mod http;
 mod reply;
 mod script;
-mod wire;
+mod speech;
 
 use std::io;
 use std::net::SocketAddr;
@@ -30,7 +30,7 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
 pub use gate::{Gate, Tally};
-pub use reply::{Ending, Fault, Point, Reply, Usage};
+pub use reply::{Ending, Fault, Point, Reply, StatusBody, Usage};
 pub use script::{Ask, Request, Script, Table, Tag};
 
 /// What all connections share.
@@ -79,7 +79,12 @@ impl ScriptedServer {
 
     /// The address to configure a client with, `/v1` included.
     pub fn base_url(&self) -> String {
-        format!("http://{}/v1", self.address)
+        format!("{}/v1", self.root_url())
+    }
+
+    /// The address without a path, for protocols that bring their own version.
+    pub fn root_url(&self) -> String {
+        format!("http://{}", self.address)
     }
 
     /// The socket it listens on.

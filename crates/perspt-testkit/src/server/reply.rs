@@ -33,7 +33,7 @@ pub enum Fault {
         /// Headers such as `Retry-After`.
         headers: Vec<(String, String)>,
         /// The body.
-        body: String,
+        body: StatusBody,
     },
     /// A TCP reset. What the client has not read by then is lost too; hold the reply with a gate where that matters.
     Reset(Point),
@@ -54,14 +54,23 @@ pub enum Fault {
         /// Its code.
         code: Option<String>,
     },
-    /// The stop reason comes, the end mark does not.
+    /// The stop reason comes, the end mark does not. Nothing is missing where the two are one.
     NoDone,
-    /// The end mark comes, the stop reason does not.
+    /// The end mark comes, the stop reason does not. Neither comes where the two are one.
     DoneWithoutStop,
     /// Stop reason and end mark come twice.
     EndTwice,
     /// One JSON document though a stream was asked for.
     NotStreamed,
+}
+
+/// What a refusal says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StatusBody {
+    /// A message, in the error object of the protocol.
+    Message(String),
+    /// Exactly this.
+    Exact(String),
 }
 
 /// A body written by hand.
@@ -129,7 +138,7 @@ impl Reply {
 
     /// An HTTP status with a message in the protocol's error object.
     pub fn status(code: u16, message: &str) -> Reply {
-        let body = serde_json::json!({"error": {"message": message, "type": null, "code": null}}).to_string();
+        let body = StatusBody::Message(message.to_owned());
         Reply::text("").fault(Fault::Status { code, headers: Vec::new(), body })
     }
 
@@ -149,7 +158,7 @@ impl Reply {
     /// Replaces the body of a status; other replies are left as they are.
     pub fn body(mut self, text: &str) -> Reply {
         if let Some(Fault::Status { body, .. }) = &mut self.fault {
-            *body = text.to_owned();
+            *body = StatusBody::Exact(text.to_owned());
         }
         self
     }
@@ -174,7 +183,8 @@ impl Reply {
         Reply { tool_call: Some(name.to_owned()), stop_reason: "tool_calls".to_owned(), ..self }
     }
 
-    /// Stops for this reason instead of `stop`.
+    /// Stops for this reason instead of `stop`. `length`, `content_filter` and `tool_calls` are said in the
+    /// protocol's own word, others as they are.
     pub fn stop_reason(self, reason: &str) -> Reply {
         Reply { stop_reason: reason.to_owned(), ..self }
     }
@@ -188,6 +198,12 @@ impl Reply {
     pub fn gate(mut self, at: Point, gate: &Gate) -> Reply {
         self.gates.push((at, gate.clone()));
         self
+    }
+
+    /// The text's pieces, one for each event.
+    pub(crate) fn pieces(&self) -> Vec<String> {
+        let characters: Vec<char> = self.text.chars().collect();
+        characters.chunks(self.chunk_chars).map(|piece| piece.iter().collect()).collect()
     }
 
     /// Lets something go wrong.

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::gate::Tally;
 use super::reply::Reply;
+use super::speech;
 
 /// The tag line of a prompt: `[perspt intent=… node=… attempt=…]`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -76,18 +77,12 @@ impl Request {
 
     /// Whether a completion is asked for.
     pub fn is_ask(&self) -> bool {
-        self.method == "POST" && self.path().ends_with("/chat/completions")
+        self.method == "POST" && speech::of_path(self.path()).is_some()
     }
 
     /// The messages' text, one after the other.
     pub fn text(&self) -> String {
-        Request::messages_text(&self.json())
-    }
-
-    pub(crate) fn messages_text(body: &Value) -> String {
-        let messages = body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let texts: Vec<&str> = messages.iter().filter_map(|message| message["content"].as_str()).collect();
-        texts.join("\n")
+        speech::texts(&self.json())
     }
 }
 
@@ -113,6 +108,11 @@ impl Ask {
 pub trait Script: Send + Sync + 'static {
     /// The reply to a completion that is asked for.
     fn reply(&self, ask: &Ask) -> Reply;
+
+    /// What stands at another address, as JSON. `None` is told with status 404; a list of models stands there anyway.
+    fn page(&self, _: &Request) -> Option<String> {
+        None
+    }
 }
 
 impl<F: Fn(&Ask) -> Reply + Send + Sync + 'static> Script for F {
@@ -126,6 +126,7 @@ impl<F: Fn(&Ask) -> Reply + Send + Sync + 'static> Script for F {
 #[derive(Default)]
 pub struct Table {
     replies: BTreeMap<Tag, Vec<Reply>>,
+    pages: BTreeMap<String, String>,
 }
 
 impl Table {
@@ -140,6 +141,12 @@ impl Table {
         self.replies.entry(tag).or_default().push(reply);
         self
     }
+
+    /// What stands at a path, as JSON.
+    pub fn page(mut self, path: &str, json: impl ToString) -> Table {
+        self.pages.insert(path.to_owned(), json.to_string());
+        self
+    }
 }
 
 impl Script for Table {
@@ -149,6 +156,10 @@ impl Script for Table {
             Some(reply) => reply.clone(),
             None => Reply::status(400, &format!("nothing is scripted for {:?}", ask.tag())),
         }
+    }
+
+    fn page(&self, request: &Request) -> Option<String> {
+        self.pages.get(request.path()).cloned()
     }
 }
 

@@ -22,10 +22,11 @@ use perspt_agent::session::{Session, run};
 use perspt_core::event::{Decision, Event, SessionResumed, SessionStarted, Trouble};
 use perspt_core::ids::{Millis, SessionId};
 use perspt_core::question::Asked;
+use perspt_core::route::Route;
 use perspt_core::state::SessionState;
 use perspt_core::view::History;
 use perspt_lang::plugin::{Machine, Plugin};
-use perspt_model::{Model, OpenAi, OpenAiConfig};
+use perspt_model::{Endpoint, Model, Protocol, Remote};
 use perspt_sandbox::Runner;
 use perspt_store::{Follower, Home, LogWriter, StoreError};
 
@@ -194,12 +195,13 @@ fn patiently(open: impl Fn() -> Result<Open, AgentError>) -> Result<Open, AgentE
 }
 
 fn maker(answers: Answers) -> perspt_agent::actor::ModelMaker {
-    Box::new(move |meta: &SessionStarted| match &answers {
+    Box::new(move |_: &SessionStarted, route: &Route| match &answers {
         Answers::Made(model) => Ok(model.clone()),
         Answers::None(trouble) => Err(trouble.clone()),
         Answers::Http(base_url) => {
-            let (base_url, model) = (base_url.clone(), meta.model.clone());
-            let made = OpenAi::new(OpenAiConfig { base_url, key: None, model });
+            let (base_url, model) = (base_url.clone(), route.model.clone());
+            let protocol = Protocol::OpenAiChat;
+            let made = Remote::new(Endpoint { protocol, base_url, key: None, model, num_ctx: None });
             Ok(Arc::new(made.expect("an address")) as Arc<dyn Model>)
         }
     })

@@ -303,6 +303,10 @@ impl Words for Toy {
         "A toy project has toy.mod and .toy files; tests are lines that begin with `test`."
     }
 
+    fn new_test_file(&self, _: &RelPath, _: &[RelPath]) -> Option<RelPath> {
+        None
+    }
+
     fn correction_fragment(&self) -> &'static str {
         "In toy a name must be defined on a line before it is used."
     }

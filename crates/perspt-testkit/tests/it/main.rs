@@ -13,6 +13,7 @@ mod faults;
 mod hopeless;
 mod plans;
 mod reader;
+mod shortcuts;
 mod stops;
 mod support;
 mod tools;

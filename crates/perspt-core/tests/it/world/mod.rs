@@ -10,12 +10,13 @@ use perspt_core::consent::{GrantedBy, Need};
 use perspt_core::effect::Effect;
 use perspt_core::energy::ReadingSummary;
 use perspt_core::event::{
-    Approval, Ended, Event, KeptPlace, ParseState, PlanSource, RootRef, SessionResumed, SessionStarted,
-    Settings,
+    Approval, Ended, Event, KeptPlace, ParseState, PlanSource, PlanningPolicy, Recovered, RootRef,
+    SessionResumed, SessionStarted, Settings,
 };
 use perspt_core::ids::{BlobId, EffectId, Millis, TreeId};
 use perspt_core::path::RelPath;
 use perspt_core::plan::PlanNode;
+use perspt_core::route::{Price, Route, Tier, TierRoute};
 use perspt_core::state::{InFlight, SessionState, Stop};
 
 use crate::dice::Dice;
@@ -71,9 +72,14 @@ impl World {
         if dice.chance(50) {
             settings.limits.time_ms = dice.below(30_000);
         }
+        if dice.chance(150) {
+            settings.limits.cost = Some(dice.below(8000));
+        }
+        let routes = some_routes(&mut dice);
+        let planning = if dice.chance(150) { Some(dice.pick(&PlanningPolicy::ALL)) } else { None };
         let allow = if dice.chance(200) { vec![grant("tests"), grant("red:any")] } else { vec![] };
         let approval = dice.pick(&[Approval::Policy, Approval::Policy, Approval::Person]);
-        World::begun(dice, SessionStarted { allow, approval, ..started(settings) })
+        World::begun(dice, SessionStarted { allow, approval, routes, planning, ..started(settings) })
     }
 
     /// A session with these settings.
@@ -275,8 +281,9 @@ impl World {
         let needs: Vec<Need> = self.state.waiting_needs().cloned().collect();
         let allow = if self.dice.chance(300) { vec![] } else { self.granted(&needs, GrantedBy::Flag) };
         let approval = self.dice.chance(100).then(|| self.dice.pick(&[Approval::Policy, Approval::Person]));
-        let base_url = None;
-        self.record(Event::SessionResumed(SessionResumed { model, base_url, approval, limits, allow }));
+        let routes = if self.dice.chance(200) { some_routes(&mut self.dice) } else { vec![] };
+        let resumed = SessionResumed { model, base_url: None, routes, approval, limits, allow };
+        self.record(Event::SessionResumed(resumed));
     }
 
     /// A name nothing else has.
@@ -367,6 +374,8 @@ impl World {
             diagnostics: vec![],
             settled: vec![],
             evidence: None,
+            recovered: Recovered::default(),
+            bundle: None,
         });
     }
 
@@ -374,6 +383,30 @@ impl World {
     pub fn events(&self) -> impl Iterator<Item = &Event> {
         self.log.iter().map(|(_, event)| event)
     }
+}
+
+/// Models for some of the tiers, or for none.
+fn some_routes(dice: &mut Dice) -> Vec<TierRoute> {
+    if !dice.chance(500) {
+        return vec![];
+    }
+    let tiers: Vec<Tier> = Tier::ALL.into_iter().filter(|_| !dice.chance(300)).collect();
+    let route = |dice: &mut Dice| {
+        let price = Price { input: 1_000_000, cached: 100_000, output: 4_000_000 };
+        Route {
+            price: dice.chance(500).then_some(price),
+            window: dice.chance(300).then_some(1200),
+            output: dice.chance(300).then_some(300),
+            small: dice.chance(150),
+            ..Route::plain(dice.pick(&["m", "large", "other"]), None)
+        }
+    };
+    let one = |tier| TierRoute {
+        tier,
+        main: route(dice),
+        fallback: if dice.chance(600) { Some(route(dice)) } else { None },
+    };
+    tiers.into_iter().map(one).collect()
 }
 
 /// The fold of a log.

@@ -1,11 +1,12 @@
 //! What can come of an effect. A roll of zero is success.
 
 use perspt_core::consent::{ConsentKind, Declared, Extent, Grant, GrantedBy, Need};
-use perspt_core::effect::{Branch, Effect, Expects, Question, TreeRef};
+use perspt_core::context::ContextRequest;
+use perspt_core::effect::{Branch, Effect, Expects, Intent, Question, TreeRef};
 use perspt_core::energy::{Energy, NewTests, ReadingSummary, TestCounts};
 use perspt_core::event::{
     Approval, AskNext, Calibration, Decision, DiffNote, Ended, Event, JudgementNote, ParseState, PlanSource,
-    RepoMode, RetryClass, RootRef,
+    PromptPart, Recovered, RepoMode, RetryClass, RootRef,
 };
 use perspt_core::hash::Sha;
 use perspt_core::ids::{BlobId, EffectId, NodeId, TreeId};
@@ -18,6 +19,10 @@ use super::World;
 use crate::support::*;
 
 const NAMES: [&str; 4] = ["core", "shell", "tests", "glue"];
+
+fn recovered() -> Recovered {
+    Recovered { form: "json".to_owned(), mended: vec!["a comma was missing".to_owned()] }
+}
 
 impl World {
     /// An outcome this effect can really have, with the facts recorded before it.
@@ -43,6 +48,12 @@ impl World {
                 Ended::Judged { judgement }
             }
             Effect::Calibrate { .. } => self.calibrate(),
+            Effect::PlanLocal { .. } => return self.plan_local(id),
+            Effect::Assemble { intent, .. } if self.dice.chance(25) => Ended::TooLargeForModel {
+                needed: 900,
+                window: 800,
+                model: self.state.route(intent.tier()).model,
+            },
             Effect::Assemble { intent, .. } => {
                 let prompt = blob(&self.fresh("prompt"));
                 let files = vec![path("src/read.rs"), path("Cargo.toml")];
@@ -52,14 +63,16 @@ impl World {
                     files,
                     degraded: vec![],
                     tokens: 500 + self.dice.below(200),
+                    parts: vec![PromptPart { part: "the head".to_owned(), tokens: 300 }],
                     provenance: provenance(intent.slug()),
                 }
             }
-            Effect::Ask { estimate, .. } => self.ask(estimate.tokens),
-            Effect::Parse { expects, .. } => match expects {
-                Expects::Plan => return self.plan(id, PlanSource::Architect),
-                Expects::PlanOrFallback => return self.plan(id, PlanSource::Fallback),
+            Effect::Ask { intent, estimate, .. } => self.ask(*intent, estimate.tokens),
+            Effect::Parse { answer, expects } => match expects {
+                Expects::Plan => return self.plan(id, *answer, PlanSource::Architect),
+                Expects::PlanOrFallback => return self.plan(id, *answer, PlanSource::Fallback),
                 Expects::Bundle(_) => self.bundle(),
+                Expects::Analysis => self.analysis(),
             },
             Effect::Question { question } => self.decide(question),
             Effect::Publish { .. } => self.publish(flight),
@@ -318,7 +331,9 @@ impl World {
         Ended::Calibrated { verdict, runs: vec![run_note()] }
     }
 
-    fn ask(&mut self, estimate: u64) -> Ended {
+    fn ask(&mut self, intent: Intent, estimate: u64) -> Ended {
+        let route = self.state.route(intent.tier());
+        let cost = |tokens: u64| route.price.map(|price| price.cost(tokens / 2, 0, tokens - tokens / 2));
         if self.dice.chance(150) {
             let told = self.dice.below(20_000);
             let next = [
@@ -329,12 +344,16 @@ impl World {
                 AskNext::Unusable,
             ];
             let next = self.dice.pick(&next);
+            let began = self.dice.chance(300);
+            let tokens = if began && self.dice.chance(300) { Some(self.dice.below(estimate)) } else { None };
             return Ended::AskFailed {
                 class: "Status".to_owned(),
                 what: "529".to_owned(),
                 next,
-                began: self.dice.chance(300),
-                tokens: None,
+                began,
+                tokens,
+                cost: tokens.and_then(cost),
+                tries: if self.dice.chance(300) { Some(2) } else { None },
             };
         }
         let text = if self.dice.chance(300) { "the same answer".to_owned() } else { self.fresh("answer") };
@@ -350,11 +369,28 @@ impl World {
             tokens_estimated: if tokens.is_none() && self.dice.chance(500) { Some(charged) } else { None },
             first_token_ms: 5,
             latency_ms: 50,
-            model: "m".to_owned(),
+            cost: cost(charged),
+            model: route.model,
         }
     }
 
-    fn plan(&mut self, by: EffectId, source: PlanSource) -> (Vec<Event>, Ended) {
+    fn analysis(&mut self) -> Ended {
+        let usable = !self.dice.chance(300);
+        Ended::AnalysisParsed {
+            state: if usable { ParseState::TolerantRecoveryOk } else { ParseState::NoStructuredPayload },
+            capture: capture("an analysis"),
+            recovered: recovered(),
+            analysis: usable.then(|| blob(&self.fresh("analysis"))),
+        }
+    }
+
+    fn plan_local(&mut self, by: EffectId) -> (Vec<Event>, Ended) {
+        let node = PlanNode { scope: OpenScope::Open, output_files: vec![], ..plan_node(NAMES[0], &[]) };
+        let roots = self.all_roots();
+        (vec![Event::NodeProposed { by, node: Box::new(node), roots }], Ended::PlannedLocally)
+    }
+
+    fn plan(&mut self, by: EffectId, answer: BlobId, source: PlanSource) -> (Vec<Event>, Ended) {
         let readable = !self.dice.chance(250);
         let capture = capture("a plan");
         if !readable && source == PlanSource::Architect {
@@ -362,7 +398,16 @@ impl World {
             let diagnostics = vec!["no tasks".to_owned()];
             return (
                 vec![],
-                Ended::PlanParsed { state, capture, proposed: None, diagnostics, settled: vec![], evidence },
+                Ended::PlanParsed {
+                    state,
+                    capture,
+                    proposed: None,
+                    diagnostics,
+                    settled: vec![],
+                    evidence,
+                    recovered: recovered(),
+                    bundle: None,
+                },
             );
         }
         let source = if readable { PlanSource::Architect } else { source };
@@ -376,6 +421,7 @@ impl World {
             Event::NodeProposed { by, node, roots: self.some_roots(&roots) }
         });
         let facts = facts.collect();
+        let together = count == 1 && source == PlanSource::Architect && self.dice.chance(500);
         let state = ParseState::StructuredOk;
         let proposed = Some(source);
         (
@@ -387,6 +433,8 @@ impl World {
                 diagnostics: vec![],
                 settled: vec![],
                 evidence: None,
+                recovered: recovered(),
+                bundle: together.then_some(answer),
             },
         )
     }
@@ -415,7 +463,8 @@ impl World {
     }
 
     fn bundle(&mut self) -> Ended {
-        let rejected = self.dice.chance(200);
+        let asks = self.dice.chance(100);
+        let rejected = !asks && self.dice.chance(200);
         let retry = self.dice.pick(&[
             RetryClass::Malformed,
             RetryClass::Retarget,
@@ -431,7 +480,7 @@ impl World {
         Ended::BundleParsed {
             state: if rejected { ParseState::SemanticallyRejected } else { ParseState::StructuredOk },
             capture: capture("a bundle"),
-            changes: (!rejected).then(|| blob(&self.fresh("changes"))),
+            changes: (!rejected && !asks).then(|| blob(&self.fresh("changes"))),
             retry: rejected.then_some(retry),
             violations: if rejected { vec!["outside its files".to_owned()] } else { vec![] },
             evidence: rejected.then(|| blob("rejected answer")),
@@ -442,7 +491,21 @@ impl World {
             refused: vec![],
             commands,
             needs,
+            recovered: recovered(),
+            requests: if asks { self.some_requests() } else { vec![] },
+            roots: if self.dice.chance(60) { vec![root("web", "go")] } else { vec![] },
         }
+    }
+
+    fn some_requests(&mut self) -> Vec<ContextRequest> {
+        let path = self.dice.pick(&["src/a.rs", "src/b.rs"]).to_owned();
+        let lines = if self.dice.chance(500) { Some((1, 40)) } else { None };
+        let search = ContextRequest::Search { query: "adds".to_owned() };
+        let symbol = ContextRequest::Symbol { symbol: "Adder".to_owned() };
+        let read = ContextRequest::Read { path, lines };
+        (0..=self.dice.below(2))
+            .map(|_| self.dice.pick(&[read.clone(), search.clone(), symbol.clone()]))
+            .collect()
     }
 
     fn publish(&mut self, flight: &InFlight) -> Ended {

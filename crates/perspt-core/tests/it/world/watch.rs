@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use perspt_core::budget::Spend;
-use perspt_core::effect::{Branch, Effect, EffectKey, Intent, Question};
+use perspt_core::effect::{AskRoute, Branch, Effect, EffectKey, Intent, Question};
 use perspt_core::event::{
     Approval, AskNext, Calibration, Decision, Ended, Event, RepoMode, RootStages, Verdict,
 };
@@ -12,6 +12,7 @@ use perspt_core::ids::{BlobId, EffectId, Millis, NodeId, TreeId};
 use perspt_core::judge::structure_stage;
 use perspt_core::outcome::{EndReason, FinalPass, NodeEnd, Outcome, outcome};
 use perspt_core::reading::{StageId, StageKind, Status};
+use perspt_core::route::{Route, Tier};
 use perspt_core::stage::StageRole;
 use perspt_core::state::{Held, SessionState, Stop, Work, stage_key};
 
@@ -49,8 +50,14 @@ pub struct Watch {
     approved: bool,
     stop: Stop,
     widest: Spend,
+    made_for: BTreeMap<Node, Route>,
+    lookups: BTreeMap<NodeId, u32>,
+    /// Nodes whose first answer came with the plan, and those that have not read it yet.
+    given: BTreeSet<NodeId>,
+    unread: BTreeMap<NodeId, BlobId>,
     span: (Millis, Millis),
     active_ms: u64,
+    spent: BTreeMap<Tier, Spend>,
 }
 
 fn is_shown(state: &SessionState, stage: &StageId) -> bool {
@@ -115,7 +122,16 @@ impl Watch {
             | Event::BytesKept { .. }
             | Event::NodeProposed { .. }
             | Event::PlanAdopted { .. }
+            | Event::TierMoved { .. }
             | Event::NodeClosed { .. } => {}
+        }
+        if let (Some((answer, _)), None, Some(node)) =
+            (&before.planning.bundle, &after.planning.bundle, &after.active)
+        {
+            self.given.insert(node.clone());
+            self.unread.insert(node.clone(), *answer);
+            let intent = after.nodes[node].first_intent();
+            self.answers.insert((Some(node.clone()), intent), 1);
         }
         self.counts(after);
     }
@@ -167,16 +183,23 @@ impl Watch {
         let count = self.ordinals.entry(kind).or_default();
         assert_eq!(key.ordinal, *count);
         *count += 1;
+        if let Some(given) = key.node.as_ref().and_then(|id| self.unread.remove(id)) {
+            let reads = matches!(effect, Effect::Parse { answer, .. } if *answer == given);
+            assert!(reads, "an answer that came with the plan is read first");
+        }
         match effect {
-            Effect::Ask { intent, attempt, prompt, estimate } => {
+            Effect::Ask { intent, attempt, prompt, estimate, route } => {
+                self.routed(before, &key.node, *intent, route.as_deref());
                 let freed = key.node.as_ref().is_some_and(|id| self.free.contains(id));
                 assert!(!freed, "a candidate that lacks nothing is paid for again");
                 self.asks(before, &key.node, *intent, *attempt, *prompt);
                 self.widest.steps = self.widest.steps.max(estimate.steps);
                 self.widest.tokens = self.widest.tokens.max(estimate.tokens);
+                self.widest.cost = self.widest.cost.max(estimate.cost);
             }
             Effect::Assemble { intent, attempt, .. } => {
                 assert_eq!(*attempt, self.tag(&key.node, *intent));
+                self.made_for.insert(key.node.clone(), before.route(intent.tier()));
                 self.overtaken.retain(|id| Some(id) != key.node.as_ref());
             }
             Effect::LayOut { .. } => {
@@ -220,6 +243,15 @@ impl Watch {
             Effect::Calibrate { stage, .. } => assert!(!is_shown(before, stage), "nothing counts on it"),
             _ => {}
         }
+    }
+
+    /// A request goes to the tier's model, with a prompt that was made for it.
+    fn routed(&self, before: &SessionState, node: &Node, intent: Intent, route: Option<&AskRoute>) {
+        let (route, now) = (route.unwrap(), before.route(intent.tier()));
+        assert_eq!(route.tier, intent.tier());
+        assert_eq!((&route.model, &route.base_url), (&now.model, &now.base_url));
+        assert_eq!(route.fallback, before.fallen.contains(&route.tier));
+        assert_eq!(self.made_for.get(node), Some(&now), "the prompt was made for another model");
     }
 
     fn tag(&self, node: &Node, intent: Intent) -> u32 {
@@ -294,13 +326,20 @@ impl Watch {
     fn end(&mut self, id: EffectId, outcome: &Ended) {
         assert!(self.ended.insert(id) && self.open.remove(&id), "an effect ended twice");
         let (key, effect) = self.started[&id].clone();
+        self.charged(&effect, outcome);
         match outcome {
+            Ended::BundleParsed { requests, .. } if !requests.is_empty() => {
+                *self.lookups.entry(key.node.unwrap()).or_default() += 1;
+            }
             Ended::Answered { .. } => {
                 let Effect::Ask { intent, .. } = effect else { panic!("{effect:?}") };
                 *self.answers.entry((key.node, intent)).or_default() += 1;
             }
             Ended::AskFailed { next: AskNext::Malformed, .. } => {
-                *self.spoiled.entry(key.node).or_default() += 1;
+                let Effect::Ask { intent, .. } = effect else { panic!("{effect:?}") };
+                if intent != Intent::Analysis {
+                    *self.spoiled.entry(key.node).or_default() += 1;
+                }
             }
             Ended::Assembled { prompt, .. } => {
                 self.prompts.insert(key.node, *prompt);
@@ -351,13 +390,38 @@ impl Watch {
         }
     }
 
+    /// Every call counts once, for its tier. Money counts only where a price is known.
+    fn charged(&mut self, effect: &Effect, outcome: &Ended) {
+        let Effect::Ask { intent, estimate, .. } = effect else { return };
+        let call = |tokens: u64, cost: Option<u64>| match cost {
+            Some(cost) => Spend { steps: 1, tokens, cost, unpriced: 0 },
+            None => Spend { steps: 1, tokens, cost: 0, unpriced: 1 },
+        };
+        let spent = match outcome {
+            Ended::Answered { tokens_in: Some(read), tokens_out: Some(wrote), cost, .. } => {
+                call(read + wrote, *cost)
+            }
+            Ended::Answered { tokens_estimated: Some(tokens), cost, .. } => call(*tokens, *cost),
+            Ended::AskFailed { tokens: Some(tokens), cost, .. } => call(*tokens, *cost),
+            Ended::AskFailed { next, began: false, .. } if *next != AskNext::Malformed => call(0, Some(0)),
+            _ => *estimate,
+        };
+        let tier = self.spent.entry(intent.tier()).or_default();
+        *tier = tier.plus(spent);
+    }
+
     /// What must hold after every event.
     fn counts(&self, state: &SessionState) {
         let settings = state.settings();
-        let account = state.account;
+        let account = &state.account;
+        assert_eq!(account.tiers, self.spent);
+        let all = account.tiers.values().fold(Spend::default(), |sum, tier| sum.plus(*tier));
+        assert_eq!(all, account.used);
         let taken = account.used.plus(account.reserved);
         assert!(taken.steps <= settings.limits.steps.max(self.widest.steps));
         assert!(taken.tokens <= settings.limits.tokens.saturating_add(self.widest.tokens));
+        let most = settings.limits.cost.unwrap_or(u64::MAX);
+        assert!(taken.cost <= most.saturating_add(self.widest.cost));
         assert!(
             self.open.iter().eq(state.in_flight.keys()),
             "what runs is what was started and has not ended"
@@ -366,12 +430,18 @@ impl Watch {
             assert_eq!(account.reserved, Spend::default());
         }
         for (id, node) in &state.nodes {
-            let answered: u32 =
-                self.answers.iter().filter(|((by, _), _)| by.as_ref() == Some(id)).map(|(_, n)| n).sum();
+            let own = self.answers.iter().filter(|((by, _), _)| by.as_ref() == Some(id));
+            let (explained, answered): (Vec<_>, Vec<_>) =
+                own.partition(|((_, intent), _)| *intent == Intent::Analysis);
+            let sum = |counts: Vec<(_, &u32)>| counts.into_iter().map(|(_, count)| *count).sum::<u32>();
+            let lookups = self.lookups.get(id).copied().unwrap_or(0).min(3);
+            let answered = sum(answered) - lookups;
             let spoiled = self.spoiled.get(&Some(id.clone())).copied().unwrap_or(0);
             assert_eq!(node.answers_used(), answered + spoiled);
-            assert!(answered + spoiled <= settings.answers, "{id} had more answers than it may");
+            let most = settings.answers.max(u32::from(self.given.contains(id)));
+            assert!(answered + spoiled <= most, "{id} had more answers than it may");
             let failures = self.failures.get(id).copied().unwrap_or(0);
+            assert!(sum(explained) <= failures, "one failure was explained twice");
             assert_eq!(node.corrections, failures);
             let waits = self.waits.get(id).copied().unwrap_or(0) + u32::from(node.asks_red);
             assert!(failures <= settings.corrections + 1 + waits);

@@ -161,7 +161,7 @@ impl Asks {
             Ended::Answered { tokens_in, tokens_out, .. } => {
                 *self.answered.entry(tag).or_default() += 1;
                 let tokens = tokens_in.unwrap() + tokens_out.unwrap();
-                self.charged = self.charged.plus(Spend { steps: 1, tokens });
+                self.charged = self.charged.plus(Spend::call(tokens, None));
             }
             Ended::Lost => {
                 *self.lost.entry(tag).or_default() += 1;
@@ -195,7 +195,7 @@ impl Asks {
         }
         let tags: BTreeSet<String> = asked.keys().cloned().collect();
         ensure!(tags == reference.tags, "it asked for {tags:?}");
-        let account = state.account;
+        let account = state.account.clone();
         ensure!(account.used == self.charged, "{:?} is charged, not {:?}", account.used, self.charged);
         ensure!(account.reserved == Spend::default(), "{:?} is still reserved", account.reserved);
         Ok(())

@@ -1,0 +1,192 @@
+//! The outline of a source: its items with their signatures and lines. A broken file gives what can still be read of it,
+//! and a file of no known language what its lines look like.
+
+use perspt_core::path::RelPath;
+use tree_sitter::{Node, TreeCursor};
+
+use super::Language;
+use super::marked::tree;
+use super::plain;
+use crate::python::layout::PYTHON;
+use crate::rust::layout::RUST;
+
+/// Signatures are cut after this many characters.
+const LONGEST_SIGNATURE: usize = 160;
+
+/// Something that has a name in a source: a function, a type, a module, a heading.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutlineItem {
+    /// Its own name. That of an `impl` is the name of its type.
+    pub name: String,
+    /// The names of the items around it, the outermost first.
+    pub scope: Vec<String>,
+    /// How it is declared, in one line.
+    pub signature: String,
+    /// Its first and last line, from 1; with what stands before it and belongs to it: comments, attributes, decorators.
+    pub lines: (u32, u32),
+}
+
+impl OutlineItem {
+    /// Its name with those of the items around it: `Cart::total`.
+    pub fn path(&self) -> String {
+        let around = self.scope.iter().map(String::as_str);
+        around.chain([self.name.as_str()]).collect::<Vec<_>>().join("::")
+    }
+
+    /// Whether these lines are within it.
+    pub fn holds(&self, lines: (u32, u32)) -> bool {
+        self.lines.0 <= lines.0 && lines.1 <= self.lines.1
+    }
+}
+
+/// The items of a source, in the order of their first lines.
+pub fn outline(path: &RelPath, text: &str) -> Vec<OutlineItem> {
+    let known = match path.extension() {
+        Some("rs") => Some((&RUST, rust_item as Definition)),
+        Some("py" | "pyi") => Some((&PYTHON, python_item as Definition)),
+        Some(_) | None => None,
+    };
+    let read = |(language, definition)| by_syntax(language, definition, text);
+    known.and_then(read).unwrap_or_else(|| plain::outline(text))
+}
+
+/// What an item is made of.
+struct Parts<'t> {
+    name: Node<'t>,
+    /// What its signature begins with.
+    from: Node<'t>,
+    /// What its signature ends before; to its own end where there is none.
+    until: Option<Node<'t>>,
+}
+
+/// The parts of a node that is an item, given the kind of the node above it.
+type Definition = for<'t> fn(Node<'t>, &str) -> Option<Parts<'t>>;
+
+fn by_syntax(language: &Language, definition: Definition, text: &str) -> Option<Vec<OutlineItem>> {
+    let (tree, _) = tree(language, text)?;
+    let mut reader = Reader { text, definition, items: Vec::new(), scope: Vec::new() };
+    reader.children(&mut tree.walk());
+    Some(reader.items)
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    definition: Definition,
+    items: Vec<OutlineItem>,
+    scope: Vec<String>,
+}
+
+impl Reader<'_> {
+    /// Reads what is below the cursor's node. The depth of a tree that is looked into is bounded, so this one's is too.
+    fn children(&mut self, cursor: &mut TreeCursor<'_>) {
+        let above = cursor.node().kind();
+        if !cursor.goto_first_child() {
+            return;
+        }
+        // Where the comments and attributes begin that belong to what comes next, and where the last node ended.
+        let (mut lead, mut ended) = (None, None);
+        loop {
+            let node = cursor.node();
+            let first = row(node.start_position().row);
+            if leads(node) {
+                let is_own_line = ended != Some(first);
+                let goes_on = ended.is_some_and(|ended| first <= ended + 1);
+                lead = if lead.is_some() && goes_on { lead } else { is_own_line.then_some(first) };
+            } else {
+                let begin = lead.take().filter(|_| ended.is_some_and(|ended| first <= ended + 1));
+                self.node(cursor, above, begin.unwrap_or(first));
+            }
+            ended = Some(last_row(node));
+            if !cursor.goto_next_sibling() {
+                break;
+            }
+        }
+        cursor.goto_parent();
+    }
+
+    fn node(&mut self, cursor: &mut TreeCursor<'_>, above: &str, first: u32) {
+        let node = cursor.node();
+        let Some(parts) = (self.definition)(node, above) else { return self.children(cursor) };
+        let name = self.text.get(parts.name.byte_range()).unwrap_or_default();
+        let name = name.split('<').next().unwrap_or_default().trim().to_owned();
+        let signature = self.signature(node, &parts);
+        self.items.push(OutlineItem {
+            name: name.clone(),
+            scope: self.scope.clone(),
+            signature,
+            lines: (first, last_row(node)),
+        });
+        self.scope.push(name);
+        self.children(cursor);
+        self.scope.pop();
+    }
+
+    fn signature(&self, node: Node<'_>, parts: &Parts<'_>) -> String {
+        let until = parts.until.map_or(node.end_byte(), |until| until.start_byte());
+        let text = self.text.get(parts.from.start_byte()..until).unwrap_or_default();
+        one_line(text).trim_end_matches(['{', '=', ':', ';', ' ']).to_owned()
+    }
+}
+
+/// A declaration as one line, without the comments and attributes in it.
+pub(super) fn one_line(text: &str) -> String {
+    let is_said = |line: &&str| !["//", "#[", "# "].iter().any(|mark| line.trim_start().starts_with(mark));
+    let words: Vec<&str> = text.lines().filter(is_said).flat_map(str::split_whitespace).collect();
+    let line = words.join(" ");
+    match line.char_indices().nth(LONGEST_SIGNATURE) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+/// Whether a node stands before the item that it belongs to.
+fn leads(node: Node<'_>) -> bool {
+    ["attribute_item", "line_comment", "block_comment", "comment"].contains(&node.kind())
+}
+
+fn row(row: usize) -> u32 {
+    u32::try_from(row).map_or(u32::MAX, |row| row.saturating_add(1))
+}
+
+/// The last line that a node has text on. The line break after a comment may belong to the comment.
+fn last_row(node: Node<'_>) -> u32 {
+    let end = node.end_position();
+    if end.column == 0 && end.row > node.start_position().row { row(end.row - 1) } else { row(end.row) }
+}
+
+fn rust_item<'t>(node: Node<'t>, _above: &str) -> Option<Parts<'t>> {
+    let (name, until) = match node.kind() {
+        "function_item" | "trait_item" | "mod_item" => ("name", Some("body")),
+        "impl_item" => ("type", Some("body")),
+        "const_item" | "static_item" => ("name", Some("value")),
+        // Who uses a type must know its parts.
+        "struct_item" | "enum_item" | "union_item" | "type_item" | "function_signature_item" => {
+            ("name", None)
+        }
+        "macro_definition" => {
+            let name = node.child_by_field_name("name")?;
+            return Some(Parts { name, from: node, until: name.next_sibling() });
+        }
+        _ => return None,
+    };
+    let until = until.and_then(|field| node.child_by_field_name(field));
+    Some(Parts { name: node.child_by_field_name(name)?, from: node, until })
+}
+
+fn python_item<'t>(node: Node<'t>, above: &str) -> Option<Parts<'t>> {
+    let from = match node.kind() {
+        // With decorators it was seen already.
+        "function_definition" | "class_definition" if above == "decorated_definition" => return None,
+        "function_definition" | "class_definition" => node,
+        "decorated_definition" => node.child_by_field_name("definition")?,
+        "expression_statement" => {
+            let is_top = above == "module";
+            let assignment = node.named_child(0).filter(|inner| is_top && inner.kind() == "assignment")?;
+            let name = assignment.child_by_field_name("left").filter(|left| left.kind() == "identifier")?;
+            return Some(Parts { name, from: node, until: assignment.child_by_field_name("right") });
+        }
+        _ => return None,
+    };
+    let name = from.child_by_field_name("name")?;
+    Some(Parts { name, from, until: from.child_by_field_name("body") })
+}
