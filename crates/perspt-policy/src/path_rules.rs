@@ -20,6 +20,9 @@ pub enum PathRefusal {
     /// It is written with backslashes.
     #[error("`{0}` holds a backslash; parts of a path are separated by `/`")]
     Backslash(String),
+    /// It means the user's home; taken by its letters it would be a folder that a shell takes for it.
+    #[error("`{0}` begins with `~`; paths begin at the workspace")]
+    Home(RelPath),
     /// No file system takes it, or none that others use.
     #[error("`{0}…` is too long for a file: {PART_MAX} bytes in a part and {PATH_MAX} in all are the most")]
     TooLong(String),
@@ -101,6 +104,9 @@ impl<'a> PathRules<'a> {
             return Err(PathRefusal::Unseen(words.escape_default().to_string()));
         }
         let path = RelPath::parse(words)?;
+        if path.parts().next().is_some_and(|part| part == "~") {
+            return Err(PathRefusal::Home(path));
+        }
         if path.parts().any(|part| part.eq_ignore_ascii_case(".git")) {
             return Err(PathRefusal::VersionControl(path));
         }

@@ -12,7 +12,9 @@ use perspt_policy::path_rules::PathRules;
 
 use super::{Applied, WriteScope, apply, removed_secrets};
 use crate::actor::Actor;
+use crate::context::names;
 use crate::error::EffectError;
+use crate::prompt::Compiled;
 use crate::tree::{ComparedFiles, IGNORE_FILE, TreeFiles, ignore_files};
 
 impl Actor {
@@ -36,12 +38,51 @@ impl Actor {
             .collect();
         let scope = WriteScope::new(state, node, files.tree(), plugins).declaring(&bundle.changes_tests);
         let applied = apply(bundle, files, &path_rules, &scope)?;
+        let lost = lost_text(bundle, files);
         let written: Vec<RelPath> = applied.files.keys().cloned().collect();
         let mut faults = scope.check_all(&written);
+        faults.extend(lost);
         faults.extend(hidden(&applied, files, &path_rules));
         faults.extend(self.undone(state, bundle, &applied));
         faults.extend(removed_secrets(bundle, &applied, files, base, &self.parts.masks));
         if faults.is_empty() { Ok((applied, scope.widened())) } else { Err(faults) }
+    }
+
+    /// A line for each file that an answer to a task without a plan would remove though the task does not name it, or
+    /// would replace though it was not shown.
+    pub(crate) fn unasked(
+        &self,
+        state: &SessionState,
+        node: &Node,
+        bundle: &Bundle,
+        files: &TreeFiles,
+    ) -> Result<Vec<String>, EffectError> {
+        let Some(prompt) = node.prompt.filter(|_| node.solo) else { return Ok(Vec::new()) };
+        let shown: Compiled = self.load_text("a prompt", prompt)?;
+        let task = state.meta.as_ref().map_or("", |meta| meta.task.as_str());
+        let made = |path: &RelPath| {
+            let best = node.best.as_ref();
+            best.is_some_and(|best| best.diff.create.contains(path))
+        };
+        let exists = |path: &str| {
+            let path = RelPath::parse(path).ok()?;
+            (files.tree().entries.contains_key(&path) && !made(&path)).then_some(path)
+        };
+        let fault = |artifact: &Artifact| match artifact {
+            Artifact::Delete { path } | Artifact::Move { from: path, .. } => {
+                let path = exists(path).filter(|path| !names(task, path))?;
+                Some(format!("`{path}`: the task does not name it, so it is neither removed nor renamed"))
+            }
+            Artifact::Write { path, .. } => {
+                let path = exists(path).filter(|path| !names(task, path))?;
+                let is_shown = shown.body.contains(&format!(" {path} ("));
+                (!is_shown).then(|| {
+                    format!("`{path}`: it was not shown to you, so it is not replaced: change it by `edit`, or leave it")
+                })
+            }
+            Artifact::Edit { .. } | Artifact::Diff { .. } => None,
+        };
+        Ok(bundle.artifacts.iter().filter_map(fault).collect())
     }
 
     /// A line for each file in which the answer would undo what the user did during the session.
@@ -106,6 +147,39 @@ impl Actor {
         }
         Ok(changes)
     }
+}
+
+/// A line for each file in which a comment with an ellipsis stands for text that would be lost.
+fn lost_text(bundle: &Bundle, files: &TreeFiles) -> Vec<String> {
+    let fault = |artifact: &Artifact| {
+        let (path, before, now) = match artifact {
+            Artifact::Write { path, content } => {
+                let before = RelPath::parse(path).ok().and_then(|path| files.text(&path))?;
+                (path, before, content)
+            }
+            Artifact::Edit { path, find, replace } => (path, find.clone(), replace),
+            Artifact::Diff { .. } | Artifact::Delete { .. } | Artifact::Move { .. } => return None,
+        };
+        let known = |line: &&str| before.lines().any(|old| old.trim() == *line);
+        let left_out =
+            now.lines().map(str::trim).filter(|line| is_ellipsis(line)).find(|line| !known(line))?;
+        let is_lost =
+            |old: &str| old.contains(char::is_alphanumeric) && !now.lines().any(|new| new.trim() == old);
+        before.lines().map(str::trim).any(is_lost).then(|| {
+            format!(
+                "`{path}`: `{left_out}` stands for text that would be lost: write all of it, or use `edit`"
+            )
+        })
+    };
+    bundle.artifacts.iter().filter_map(fault).collect()
+}
+
+/// Whether a line is a comment that begins or ends with an ellipsis.
+fn is_ellipsis(line: &str) -> bool {
+    const MARKS: &[&str] = &["#", "//", "--", "/*", "<!--", ";", "%", "{/*"];
+    let Some(text) = MARKS.iter().rev().find_map(|mark| line.strip_prefix(mark)) else { return false };
+    let text = text.trim_end_matches(['*', '/', '}', '-', '>']).trim();
+    ["...", "…"].iter().any(|dots| text.starts_with(dots) || text.ends_with(dots))
 }
 
 /// The first change of the user that a newer text undoes: a line they wrote is missing, or one they removed is back.

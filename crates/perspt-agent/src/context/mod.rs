@@ -22,4 +22,5 @@ mod words;
 pub(crate) use assemble::PromptRequest;
 pub use focus::Focus;
 pub use package::{ContextBudget, ContextFile, Package, Request, Shown, TooSmall, assemble};
+pub(crate) use rank::names;
 pub use serve::{Reply, Served, serve};

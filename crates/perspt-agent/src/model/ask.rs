@@ -13,7 +13,6 @@ use perspt_sandbox::Cancel;
 use crate::AgentError;
 use crate::actor::Actor;
 use crate::error::EffectError;
-use crate::parse::capture;
 use crate::prompt::Compiled;
 
 /// The largest answer that is taken.
@@ -63,7 +62,7 @@ impl Actor {
                     answer.usage.unwrap_or(Usage { input: estimated.0, output: estimated.1, cached: 0 });
                 Ok(Ended::Answered {
                     answer: self.parts.texts.put(answer.text.as_bytes()).map_err(AgentError::from)?,
-                    capture: capture(&answer.text),
+                    capture: self.capture(&answer.text),
                     tokens_in: answer.usage.map(|usage| usage.input),
                     tokens_out: answer.usage.map(|usage| usage.output),
                     tokens_cached: answer.usage.map(|usage| usage.cached),

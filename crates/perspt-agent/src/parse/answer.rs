@@ -56,6 +56,13 @@ pub(crate) fn recovery(state: &SessionState) -> Recovery {
 }
 
 impl Actor {
+    /// What came, without a secret that it may repeat.
+    pub(crate) fn capture(&self, text: &str) -> Capture {
+        let capture = capture(text);
+        let first_line = self.parts.masks.masked(&capture.first_line);
+        Capture { first_line, ..capture }
+    }
+
     pub(crate) fn parse(
         &self,
         state: &SessionState,
@@ -78,7 +85,7 @@ impl Actor {
 
     fn parse_analysis(&self, state: &SessionState, answer: BlobId) -> Result<Ended, EffectError> {
         let text = self.load_answer(answer)?;
-        let capture = capture(&text);
+        let capture = self.capture(&text);
         let wanted = Wanted::one_of(&[Shape::Analysis]).with(recovery(state));
         Ok(match read(&text, &wanted) {
             Ok(Reading { payload: Payload::Analysis(analysis), state, finder, recovered }) => {
@@ -110,7 +117,7 @@ impl Actor {
             false => &[Shape::Bundle, Shape::PlanWithBundle, Shape::ContextRequests, Shape::Replan][..],
         };
         let mut came = Read {
-            capture: capture(&text),
+            capture: self.capture(&text),
             state: ParseState::StructuredOk,
             recovered: Recovered::default(),
         };
@@ -168,6 +175,10 @@ impl Actor {
             Ok(bundle) => bundle,
             Err(faults) => return semantic(faults),
         };
+        let unasked = self.unasked(state, node, &bundle, &files.candidate)?;
+        if !unasked.is_empty() {
+            return semantic(unasked);
+        }
         let applied = self.apply_bundle(state, node, &bundle, &files);
         let mut commands = self.sort_commands(state, node, &bundle.commands, &files.candidate);
         files.check_complete()?;

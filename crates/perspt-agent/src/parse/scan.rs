@@ -71,6 +71,10 @@ impl Scan {
             (Some(path), _) => self.unlabelled.push(format!(
                 "a block of code may be `{path}`, or not: put `### write {path}` directly above it, or leave it out"
             )),
+            (None, Some(_)) if is_code(info, body) => {
+                let line = "a block of code names no file: put `### write path` directly above it, or leave it out";
+                self.unlabelled.push(line.to_owned());
+            }
             (None, Some(_)) => self.notes.add("an unlabelled block was left out"),
             (None, None) => {
                 let line = "a block of code has no path above it: name it by `### write path`, or leave it out";
@@ -109,6 +113,15 @@ impl Scan {
             Fit::Other => self.notes.add("JSON of another kind left out"),
         }
     }
+}
+
+/// Whether a block is long enough to be a file and calls itself code. What shows a command or its output is neither.
+fn is_code(info: &str, body: &[Line<'_>]) -> bool {
+    const SHOWN: &[&str] = &["", "bash", "console", "log", "output", "sh", "shell", "text", "txt", "zsh"];
+    const EXAMPLE_LINES: usize = 3;
+    let word = info.split_whitespace().next().unwrap_or("").to_ascii_lowercase();
+    let lines = body.iter().filter(|line| !line.text.trim().is_empty()).count();
+    !SHOWN.contains(&word.as_str()) && lines > EXAMPLE_LINES
 }
 
 /// Looks through an answer.

@@ -15,9 +15,7 @@ use super::words::cut;
 use super::{ProjectFacts, RootedNode, assign_roots, fallback, plan_of, settle};
 use crate::actor::Actor;
 use crate::error::EffectError;
-use crate::parse::{
-    Payload, Reading, Recovery, Rejection, Shape, Wanted, bounded, capture, read, recovery, told,
-};
+use crate::parse::{Payload, Reading, Recovery, Rejection, Shape, Wanted, bounded, read, recovery, told};
 use crate::ports::Acted;
 use crate::tree::ignore_files;
 
@@ -38,7 +36,7 @@ impl Actor {
     ) -> Result<Acted, EffectError> {
         let text = self.load_answer(answer)?;
         let Some(branch) = state.head_branch() else { return Err(EffectError::BaseMoved) };
-        let capture = capture(&text);
+        let capture = self.capture(&text);
         // Changes are taken only from the model that would have been asked for them.
         let together = state.route(Tier::Architect) == state.route(Tier::Actuator);
         let task = state.meta.as_ref().map_or("", |meta| meta.task.as_str());

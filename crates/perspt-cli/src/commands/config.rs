@@ -15,7 +15,8 @@ pub fn run(_: &ConfigArgs) -> Result<u8, Failure> {
         config.home_source
     ));
     for (key, value) in config.values() {
-        let text = if key == "base_url" { perspt_model::shown_url(&value.text) } else { value.text.clone() };
+        let is_address = key == "base_url" && !value.text.is_empty();
+        let text = if is_address { perspt_model::shown_url(&value.text) } else { value.text.clone() };
         out::line(&format!("{key:<26} {:<40} {}", out::plain(&text), value.source));
     }
     let catalog = Models::load(&config)?;

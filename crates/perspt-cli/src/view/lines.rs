@@ -241,7 +241,10 @@ fn ended(of: Option<&EffectNote>, outcome: &Ended, at: Millis, state: &SessionSt
         }
         Ended::BundleParsed { widened, skipped, refused, recovered, requests, .. } => {
             let Some(node) = node else { return };
-            read_line(recovered);
+            // An answer that came with the plan was told with it.
+            if state.nodes.get(node).is_some_and(|node| node.prompt.is_some()) {
+                read_line(recovered);
+            }
             for request in requests {
                 let asked = match request {
                     ContextRequest::Read { path, .. } => format!("read={}", value(path)),

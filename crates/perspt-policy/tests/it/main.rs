@@ -40,6 +40,7 @@ fn a_path_that_leads_out_is_refused_however_it_is_written() {
     assert!(matches!(refused("/etc/passwd"), PathRefusal::Unbounded(_)));
     assert!(matches!(refused("a\0b"), PathRefusal::Unbounded(_)));
     assert!(matches!(refused("src\\lib.rs"), PathRefusal::Backslash(_)));
+    assert!(matches!(refused("~/notes.md"), PathRefusal::Home(_)));
     assert!(matches!(refused(""), PathRefusal::Unbounded(_)));
 }
 

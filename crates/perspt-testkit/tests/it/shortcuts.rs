@@ -175,3 +175,33 @@ fn what_does_not_fit_a_window_is_said_before_anything_is_sent() {
     let too_large = |(_, outcome): &(_, Ended)| matches!(outcome, Ended::TooLargeForModel { .. });
     assert!(world.outcomes().iter().any(too_large));
 }
+
+#[test]
+fn a_comment_that_stands_for_the_rest_of_a_file_loses_nothing() {
+    let elided = "### write lib/two.toy\n```\nlet one = 1\n# ... rest of the file unchanged ...\n```\n";
+    let whole = "### write lib/two.toy\n```\nlet one = 1\nlet two = 2\n```\n";
+    let table = answers(
+        one_node(&["lib/two.toy"]),
+        &[("actuator.generate", 1, elided.to_owned()), ("retarget", 1, whole.to_owned())],
+    );
+    let world = World::new(PROJECT, table);
+    assert_eq!(world.begin().end.unwrap().outcome, Outcome::Success);
+    assert!(world.server.requests()[2].body.contains("stands for text that would be lost"));
+    assert_eq!(world.place.read("lib/two.toy").unwrap(), "let one = 1\nlet two = 2\n");
+}
+
+#[test]
+fn without_a_plan_nothing_is_removed_or_replaced_that_was_neither_named_nor_shown() {
+    let removes = format!("{BLOCKS}\n### delete NOTES.md\n");
+    let table = Table::new().on("solo.generate", "task", 1, Reply::text(removes)).on(
+        "retarget",
+        "task",
+        1,
+        Reply::text(BLOCKS),
+    );
+    let mut world = World::new(PROJECT, table);
+    world.rig.started.planning = Some(PlanningPolicy::LocalEdit);
+    assert_eq!(world.begin().end.unwrap().outcome, Outcome::Success);
+    assert!(world.server.requests()[1].body.contains("neither removed nor renamed"));
+    assert_eq!(world.place.read("NOTES.md").unwrap(), "notes\n");
+}
