@@ -39,6 +39,9 @@ pub struct Spend {
     /// Calls whose price is not known; their cost is not in `cost`.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unpriced: u64,
+    /// Calls of which nobody said what they used: tokens and cost are what they used at most.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub bounded: u64,
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -48,7 +51,12 @@ fn is_zero(number: &u64) -> bool {
 impl Spend {
     /// One call with this many tokens, and what it costs where that is known.
     pub fn call(tokens: u64, cost: Option<u64>) -> Spend {
-        Spend { steps: 1, tokens, cost: cost.unwrap_or(0), unpriced: u64::from(cost.is_none()) }
+        Spend { steps: 1, tokens, cost: cost.unwrap_or(0), unpriced: u64::from(cost.is_none()), bounded: 0 }
+    }
+
+    /// The same of a call that may yet use less.
+    pub fn at_most(self) -> Spend {
+        Spend { bounded: self.steps, ..self }
     }
 
     /// Every part added.
@@ -58,6 +66,7 @@ impl Spend {
             tokens: self.tokens.saturating_add(other.tokens),
             cost: self.cost.saturating_add(other.cost),
             unpriced: self.unpriced.saturating_add(other.unpriced),
+            bounded: self.bounded.saturating_add(other.bounded),
         }
     }
 
@@ -68,6 +77,7 @@ impl Spend {
             tokens: self.tokens.saturating_sub(other.tokens),
             cost: self.cost.saturating_sub(other.cost),
             unpriced: self.unpriced.saturating_sub(other.unpriced),
+            bounded: self.bounded.saturating_sub(other.bounded),
         }
     }
 }

@@ -14,6 +14,7 @@ pub fn dollars(millionths: u64) -> String {
 /// What was spent. Where prices are not known, that is said and not guessed.
 pub fn cost(spend: &Spend) -> String {
     match (spend.unpriced, spend.cost) {
+        (0, cost) if spend.bounded > 0 => format!("at-most-{}", dollars(cost)),
         (0, cost) => dollars(cost),
         (_, 0) => "unknown".to_owned(),
         (calls, cost) => format!("{}+{calls}-unpriced-calls", dollars(cost)),
@@ -59,9 +60,11 @@ mod tests {
         assert_eq!(dollars(0), "$0.0000");
         assert_eq!(dollars(1), "$0.0001");
         assert_eq!(dollars(1_234_567), "$1.2346");
-        assert_eq!(cost(&Spend { steps: 2, tokens: 9, cost: 0, unpriced: 2 }), "unknown");
-        assert_eq!(cost(&Spend { steps: 2, tokens: 9, cost: 500, unpriced: 1 }), "$0.0005+1-unpriced-calls");
+        assert_eq!(cost(&Spend { steps: 2, tokens: 9, cost: 0, unpriced: 2, bounded: 0 }), "unknown");
+        assert_eq!(cost(&Spend { steps: 2, tokens: 9, cost: 500, unpriced: 1, bounded: 0 }), "$0.0005+1-unpriced-calls");
         assert_eq!(cost(&Spend::default()), "$0.0000");
+        let lost = Spend { steps: 1, cost: 500, bounded: 1, ..Spend::default() };
+        assert_eq!(cost(&lost), "at-most-$0.0005", "nobody said what a lost call used");
     }
 
     #[test]

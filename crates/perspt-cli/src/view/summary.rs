@@ -16,12 +16,17 @@ pub fn summary(state: &SessionState, history: &History) {
         out::note(&format!("  do:  {}", plain(&trouble.todo)));
     }
     let summary = Summary::of(state, history);
+    let bounded = match state.account.used.bounded {
+        0 => String::new(),
+        calls => format!(" calls_estimated={calls}"),
+    };
     out::line(&format!(
-        "SUMMARY {} active_plugins={} calls={} tokens={} cost={} next={}",
+        "SUMMARY {} active_plugins={} calls={} tokens={}{} cost={} next={}",
         summary_fields(&summary, session_word(state, Owner::Gone)),
         languages_field(state),
         state.account.used.steps,
         state.account.used.tokens,
+        bounded,
         cost(&state.account.used),
         value(&summary.next)
     ));

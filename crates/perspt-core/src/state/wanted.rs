@@ -325,7 +325,7 @@ impl SessionState {
         let route = self.route(tier);
         let output = u64::from(self.output_tokens(&route, tokens));
         let cost = route.price.map(|price| price.cost(tokens, 0, output));
-        let estimate = Spend::call(tokens.saturating_add(output), cost);
+        let estimate = Spend::call(tokens.saturating_add(output), cost).at_most();
         let fallback = self.fallen.contains(&tier);
         let route = AskRoute { tier, model: route.model, base_url: route.base_url, fallback };
         Effect::Ask { intent, attempt, prompt, estimate, route: Some(Box::new(route)) }

@@ -248,7 +248,7 @@ fn certificate() -> Certificate {
 }
 
 fn wide_spend() -> Spend {
-    Spend { steps: 1, tokens: u64::MAX, cost: u64::MAX, unpriced: u64::MAX }
+    Spend { steps: 1, tokens: u64::MAX, cost: u64::MAX, unpriced: u64::MAX, bounded: u64::MAX }
 }
 
 fn wide_route() -> Route {

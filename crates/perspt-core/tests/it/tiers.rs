@@ -209,17 +209,17 @@ fn what_tiers_have_used_adds_up_and_calls_without_a_price_are_counted_and_cost_n
     let mut world = routed(vec![TierRoute { tier: Tier::Architect, main: priced, fallback: None }]);
     let (_, plan) = world.until(asks_a_plan);
     let cost = PRICE.cost(500, 0, 1000);
-    assert_eq!(plan.effect.reserve(), Spend { steps: 1, tokens: 1500, cost, unpriced: 0 });
+    assert_eq!(plan.effect.reserve(), Spend { steps: 1, tokens: 1500, cost, unpriced: 0, bounded: 1 });
     assert_eq!(world.state.account.reserved, plan.effect.reserve());
     world.ends_with(answered((400, 100), Some(800)));
     let (_, node) = world.until_node("core", asks);
-    assert_eq!(node.effect.reserve(), Spend { steps: 1, tokens: 1500, cost: 0, unpriced: 1 });
+    assert_eq!(node.effect.reserve(), Spend { steps: 1, tokens: 1500, cost: 0, unpriced: 1, bounded: 1 });
     world.ends_with(answered((40, 10), None));
     let account = &world.state.account;
-    let spent = |tokens, cost, unpriced| Spend { steps: 1, tokens, cost, unpriced };
+    let spent = |tokens, cost, unpriced| Spend { steps: 1, tokens, cost, unpriced, bounded: 0 };
     let tiers = [(Tier::Architect, spent(500, 800, 0)), (Tier::Actuator, spent(50, 0, 1))];
     assert_eq!(account.tiers, tiers.into());
-    assert_eq!(account.used, Spend { steps: 2, tokens: 550, cost: 800, unpriced: 1 });
+    assert_eq!(account.used, Spend { steps: 2, tokens: 550, cost: 800, unpriced: 1, bounded: 0 });
     assert_eq!(account.reserved, Spend::default());
 }
 

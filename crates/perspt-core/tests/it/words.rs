@@ -140,7 +140,7 @@ proptest! {
         limits in (0u64..20, 0u64..20, 0u64..20, prop::option::of(0u64..20)), active in 0u64..20,
     ) {
         // Calls without a known price are no money.
-        let priced = |spent: (u64, u64, u64)| Spend { steps: spent.0, tokens: spent.1, cost: spent.2, unpriced };
+        let priced = |spent: (u64, u64, u64)| Spend { steps: spent.0, tokens: spent.1, cost: spent.2, unpriced, bounded: 0 };
         let account = Account { used: priced(used), reserved: priced(held), ..Account::default() };
         let limits = BudgetLimits { steps: limits.0, tokens: limits.1, time_ms: limits.2, cost: limits.3 };
         let fits = used.0 + held.0 + next.0 <= limits.steps
@@ -247,7 +247,7 @@ fn a_commits_name_covers_the_whole_record() {
 
 #[test]
 fn spends_and_moments_do_not_overflow() {
-    let most = Spend { steps: u64::MAX, tokens: u64::MAX, cost: u64::MAX, unpriced: u64::MAX };
+    let most = Spend { steps: u64::MAX, tokens: u64::MAX, cost: u64::MAX, unpriced: u64::MAX, bounded: u64::MAX };
     assert_eq!(most.plus(spend(1, 1)), most);
     assert_eq!(Spend::default().minus(most), Spend::default());
     assert_eq!(Millis(u64::MAX).plus(1), Millis(u64::MAX));

@@ -10,8 +10,8 @@ use super::Babble;
 
 impl Babble<'_> {
     pub(super) fn spend(&mut self) -> Spend {
-        let [steps, tokens, cost, unpriced] = [(); 4].map(|()| self.number());
-        Spend { steps, tokens, cost, unpriced }
+        let [steps, tokens, cost, unpriced, bounded] = [(); 5].map(|()| self.number());
+        Spend { steps, tokens, cost, unpriced, bounded }
     }
 
     pub(super) fn route(&mut self) -> Route {

@@ -394,8 +394,8 @@ impl Watch {
     fn charged(&mut self, effect: &Effect, outcome: &Ended) {
         let Effect::Ask { intent, estimate, .. } = effect else { return };
         let call = |tokens: u64, cost: Option<u64>| match cost {
-            Some(cost) => Spend { steps: 1, tokens, cost, unpriced: 0 },
-            None => Spend { steps: 1, tokens, cost: 0, unpriced: 1 },
+            Some(cost) => Spend { steps: 1, tokens, cost, unpriced: 0, bounded: 0 },
+            None => Spend { steps: 1, tokens, cost: 0, unpriced: 1, bounded: 0 },
         };
         let spent = match outcome {
             Ended::Answered { tokens_in: Some(read), tokens_out: Some(wrote), cost, .. } => {
