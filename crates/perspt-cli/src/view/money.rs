@@ -61,7 +61,10 @@ mod tests {
         assert_eq!(dollars(1), "$0.0001");
         assert_eq!(dollars(1_234_567), "$1.2346");
         assert_eq!(cost(&Spend { steps: 2, tokens: 9, cost: 0, unpriced: 2, bounded: 0 }), "unknown");
-        assert_eq!(cost(&Spend { steps: 2, tokens: 9, cost: 500, unpriced: 1, bounded: 0 }), "$0.0005+1-unpriced-calls");
+        assert_eq!(
+            cost(&Spend { steps: 2, tokens: 9, cost: 500, unpriced: 1, bounded: 0 }),
+            "$0.0005+1-unpriced-calls"
+        );
         assert_eq!(cost(&Spend::default()), "$0.0000");
         let lost = Spend { steps: 1, cost: 500, bounded: 1, ..Spend::default() };
         assert_eq!(cost(&lost), "at-most-$0.0005", "nobody said what a lost call used");

@@ -247,7 +247,8 @@ fn a_commits_name_covers_the_whole_record() {
 
 #[test]
 fn spends_and_moments_do_not_overflow() {
-    let most = Spend { steps: u64::MAX, tokens: u64::MAX, cost: u64::MAX, unpriced: u64::MAX, bounded: u64::MAX };
+    let most =
+        Spend { steps: u64::MAX, tokens: u64::MAX, cost: u64::MAX, unpriced: u64::MAX, bounded: u64::MAX };
     assert_eq!(most.plus(spend(1, 1)), most);
     assert_eq!(Spend::default().minus(most), Spend::default());
     assert_eq!(Millis(u64::MAX).plus(1), Millis(u64::MAX));

@@ -97,21 +97,22 @@ fn three_invalid_plans_lead_to_the_fallback_graph() {
 }
 
 #[test]
-fn a_fallback_node_may_not_touch_existing_tests() {
+fn a_fallback_node_that_empties_an_existing_test_file_is_told_of_the_test() {
     let table = Table::new()
         .on("architect.existing", "-", 1, Reply::text("no"))
         .on("architect.existing", "-", 2, Reply::text("no"))
         .on("architect.existing", "-", 3, Reply::text("no"))
         .on("actuator.generate", "implementation", 1, Reply::text(bundle(&[write("tests/two.toy", "")])))
         .on(
-            "retarget",
+            "correction",
             "implementation",
             1,
             Reply::text("{\"requires_replan\": {\"reason\": \"so be it\"}}"),
         );
     let world = World::new(PROJECT, table);
-    assert_eq!(world.begin().end.unwrap().outcome, Outcome::Failed);
-    assert!(world.server.requests()[4].body.contains("is not one of this node's files"));
+    assert_eq!(world.begin().end.unwrap().outcome, Outcome::Refused, "only the user can permit that");
+    assert!(world.server.requests()[4].body.contains("two_is_two"), "the test that is missing now is named");
+    assert_eq!(world.place.read("tests/two.toy").unwrap(), "use lib/two\ntest two_is_two: two == 2\n");
 }
 
 #[test]
