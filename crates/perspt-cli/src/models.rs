@@ -144,7 +144,7 @@ impl<'a> Models<'a> {
     }
 
     /// A limit on money means nothing where a price is not known.
-    fn check_prices(&self, routes: &[TierRoute]) -> Result<(), Failure> {
+    pub fn check_prices(&self, routes: &[TierRoute]) -> Result<(), Failure> {
         if self.config.max_cost()?.is_none() {
             return Ok(());
         }

@@ -50,11 +50,6 @@ impl ConsentKind {
         }
     }
 
-    /// Whether the need is known before anything is measured.
-    pub fn is_before_measuring(self) -> bool {
-        matches!(self, ConsentKind::Deps | ConsentKind::Command)
-    }
-
     /// Whether a grant without a subject covers only what was declared in time.
     fn asks_declaration(self) -> bool {
         matches!(self, ConsentKind::Tests | ConsentKind::Evidence | ConsentKind::Red)

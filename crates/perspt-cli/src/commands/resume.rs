@@ -53,6 +53,7 @@ pub fn run(args: &ResumeArgs) -> Result<u8, Failure> {
     limits.tokens = args.run.max_tokens.unwrap_or(limits.tokens);
     limits.time_ms = args.run.max_time.map_or(limits.time_ms, |minutes| minutes.saturating_mul(60_000));
     if args.run.max_cost.is_some() {
+        Models::load(&config)?.check_prices(&meta.routes)?;
         limits.cost = config.max_cost()?;
     }
     let routes = match args.run.names_models() {
