@@ -154,6 +154,9 @@ pub struct AgentArgs {
     /// The least evidence that every changed code file needs: tests, types or build
     #[arg(long, value_name = "EVIDENCE")]
     pub require: Option<String>,
+    /// How much must be measured: `minimal`, `default` or `strict`
+    #[arg(long, value_name = "PRESET")]
+    pub verifier_strictness: Option<String>,
     /// The language of a new project; without it the task's words or the plan's files decide
     #[arg(long, value_name = "LANGUAGE")]
     pub lang: Option<String>,

@@ -9,6 +9,7 @@ use perspt_core::event::{PlanningPolicy, Settings};
 use perspt_core::grade::Require;
 use perspt_core::residual::Milli;
 use perspt_core::route::{AnswerForm, Tier};
+use perspt_core::stage::Preset;
 use toml_edit::DocumentMut;
 
 use crate::args::RunArgs;
@@ -95,6 +96,7 @@ const KEYS: &[(&str, BuiltIn)] = &[
     ("stability_threshold", |settings| settings.weights.epsilon.to_string()),
     ("allow", |_| String::new()),
     ("require", |_| String::new()),
+    ("verifier_strictness", |settings| settings.preset.as_str().to_owned()),
     ("output_tokens", |settings| settings.output_tokens.to_string()),
     ("first_byte_ms", |settings| settings.first_byte_ms.to_string()),
     ("idle_ms", |settings| settings.idle_ms.to_string()),
@@ -268,6 +270,12 @@ impl Config {
         settings.backoff_ms = self.number("backoff_ms")?;
         settings.stage_timeout_ms = self.number("stage_timeout_ms")?;
         settings.probe_timeout_ms = self.number("probe_timeout_ms")?;
+        settings.preset = {
+            let word = self.text("verifier_strictness").trim();
+            let known = Preset::ALL.into_iter().find(|preset| preset.as_str() == word);
+            let words = Preset::ALL.map(Preset::as_str).join(", ");
+            known.ok_or_else(|| self.invalid("verifier_strictness", &format!("one of {words}")))?
+        };
         settings.require = match self.text("require").trim() {
             "" => None,
             word => {

@@ -14,6 +14,8 @@ pub enum Grade {
     Data,
     /// Loaded by passing tests.
     Tests,
+    /// A type checker accepted it.
+    Types,
     /// A compiler accepted it.
     Build,
     /// A parser accepted it.
@@ -29,6 +31,7 @@ impl Grade {
             Grade::Prose => "prose",
             Grade::Data => "data",
             Grade::Tests => "tests",
+            Grade::Types => "types",
             Grade::Build => "build",
             Grade::Syntax => "syntax",
             Grade::None => "none",

@@ -32,8 +32,10 @@ pub enum StageKind {
     Structure,
     /// Every source file parses.
     Syntax,
-    /// The compiler or type checker accepts the tree.
+    /// The compiler accepts the tree.
     Build,
+    /// A type checker beside the compiler, or in place of one, accepts the tree.
+    Type,
     /// Style and likely mistakes.
     Lint,
     /// The tests run, test by test.
@@ -72,8 +74,14 @@ pub enum Inherits {
 
 impl StageKind {
     /// Every kind.
-    pub const ALL: [StageKind; 5] =
-        [StageKind::Structure, StageKind::Syntax, StageKind::Build, StageKind::Lint, StageKind::Test];
+    pub const ALL: [StageKind; 6] = [
+        StageKind::Structure,
+        StageKind::Syntax,
+        StageKind::Build,
+        StageKind::Type,
+        StageKind::Lint,
+        StageKind::Test,
+    ];
 
     /// The name in events and on screens.
     pub fn as_str(self) -> &'static str {
@@ -109,6 +117,16 @@ impl StageKind {
                 proves: Some(Grade::Build),
                 inherits: Inherits::OtherPackages,
                 progress: "building",
+                when_blind: SEES,
+            },
+            // Tests run all the same: a tree with old type errors can be worked on.
+            StageKind::Type => KindFacts {
+                name: "type",
+                component: Component::Syn,
+                gates: false,
+                proves: Some(Grade::Types),
+                inherits: Inherits::All,
+                progress: "checking the types",
                 when_blind: SEES,
             },
             StageKind::Lint => KindFacts {

@@ -144,6 +144,38 @@ impl Stage {
     }
 }
 
+/// How much must be measured of a candidate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Preset {
+    /// It parses and builds. Tests run where there are any and are shown.
+    Minimal,
+    /// It compiles or its types are right, and its tests pass.
+    #[default]
+    Default,
+    /// Lints, formatting and warnings count too, and the primary type checker must look.
+    Strict,
+}
+
+impl Preset {
+    /// Every preset.
+    pub const ALL: [Preset; 3] = [Preset::Minimal, Preset::Default, Preset::Strict];
+
+    /// The word of `--verifier-strictness`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Preset::Minimal => "minimal",
+            Preset::Default => "default",
+            Preset::Strict => "strict",
+        }
+    }
+
+    /// Whether it is the usual one, which events leave out.
+    pub fn is_default(&self) -> bool {
+        *self == Preset::Default
+    }
+}
+
 /// What a stage's result means for a candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -8,7 +8,7 @@ use futures_util::future::join_all;
 use perspt_core::event::{Ended, MissingTool, RootRef, RootStages, StageTool};
 use perspt_core::stage::{StageRole, StepEnd};
 use perspt_core::state::SessionState;
-use perspt_lang::plugin::{Files, Machine, Plugin, Probe, Selection, ToolState, Tools};
+use perspt_lang::plugin::{Files, Machine, Plugin, Probe, Selection, Terms, ToolState, Tools};
 use perspt_sandbox::Cancel;
 use serde::{Deserialize, Serialize};
 
@@ -46,7 +46,7 @@ impl Actor {
         for (plugin, tool, state) in seen {
             probed.tools.entry(plugin.to_owned()).or_default().insert(tool, state);
         }
-        let stages = roots.iter().map(|root| self.root_stages(root, &probed, &files)).collect();
+        let stages = roots.iter().map(|root| self.root_stages(state, root, &probed, &files)).collect();
         let confinement = self.parts.runner.available_confinement().await.map_err(AgentError::from)?;
         let detail = self.store_blob(&probed)?;
         let mut runs = slot.take_runs();
@@ -88,11 +88,17 @@ impl Actor {
         Ok(None)
     }
 
-    fn root_stages(&self, root: &perspt_core::stage::Root, probed: &Probed, files: &dyn Files) -> RootStages {
+    fn root_stages(
+        &self,
+        state: &SessionState,
+        root: &perspt_core::stage::Root,
+        probed: &Probed,
+        files: &dyn Files,
+    ) -> RootStages {
         let reference = RootRef { dir: root.dir.clone(), plugin: root.plugin.clone() };
         let mut stages = Vec::new();
         let mut lacks = Vec::new();
-        for stage in self.stages_of(root, probed, files, &Selection::default()) {
+        for stage in self.stages_of(state, root, probed, files, &Selection::default()) {
             match stage {
                 Ok(stage) => {
                     stages.push(StageTool { kind: stage.kind, tool: stage.tool, role: stage.role });
@@ -113,6 +119,7 @@ impl Actor {
     /// The stages of a root, as its plugin describes them with the tools that work.
     pub(crate) fn stages_of(
         &self,
+        state: &SessionState,
         root: &perspt_core::stage::Root,
         probed: &Probed,
         files: &dyn Files,
@@ -121,7 +128,10 @@ impl Actor {
         let none = Tools::new();
         let tools = probed.tools.get(&root.plugin.0).unwrap_or(&none);
         match self.plugin(&root.plugin) {
-            Some(plugin) => plugin.stages(root, files, &self.parts.machine, tools, selection),
+            Some(plugin) => {
+                let (machine, preset) = (&self.parts.machine, state.settings().preset);
+                plugin.stages(root, files, &Terms { machine, tools, selection, preset })
+            }
             None => vec![],
         }
     }

@@ -17,7 +17,7 @@ use crate::error::EffectError;
 use crate::tree::TreeFiles;
 
 /// The most language roots a workspace may have.
-const ROOTS: usize = 50;
+const ROOTS: usize = 40;
 
 impl Actor {
     pub(crate) async fn snapshot(&self, state: &SessionState) -> Result<Ended, EffectError> {

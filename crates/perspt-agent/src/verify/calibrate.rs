@@ -108,7 +108,7 @@ impl Actor {
     ) -> Result<Sha, EffectError> {
         let StageRun { state, stage, root, .. } = run;
         let probed = self.probed(state)?;
-        let described = self.stages_of(root, &probed, files, &Selection::default());
+        let described = self.stages_of(state, root, &probed, files, &Selection::default());
         let stages: Vec<_> = described.iter().flatten().filter(|found| found.kind == stage.kind).collect();
         let mut key = ShaBuilder::default();
         key.field(root.dir.as_str().as_bytes());

@@ -30,7 +30,9 @@ impl Actor {
         let probed = self.probed(state)?;
         let mut key = ShaBuilder::default();
         // Whether old and new test files run apart does not matter here: together they are the same tests.
-        for described in self.stages_of(root, &probed, files, &Selection::default()).into_iter().flatten() {
+        for described in
+            self.stages_of(state, root, &probed, files, &Selection::default()).into_iter().flatten()
+        {
             if described.kind == stage.kind {
                 key.field(&serde_json::to_vec(&described).unwrap_or_default());
             }

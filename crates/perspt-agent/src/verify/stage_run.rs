@@ -86,7 +86,7 @@ impl Actor {
         let selection =
             Selection { new_tests: new_tests(plugin, tree, base), only: only.cloned().unwrap_or_default() };
         let described = self
-            .stages_of(root, &probed, files, &selection)
+            .stages_of(run.state, root, &probed, files, &selection)
             .into_iter()
             .find(|found| found.as_ref().map_or_else(|lack| lack.stage, |stage| stage.kind) == stage.kind);
         let unavailable = |tool: &str, why| Ok(unavailable(tree.id(), stage, tool, why));

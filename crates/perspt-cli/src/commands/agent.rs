@@ -25,6 +25,7 @@ pub fn run(args: &AgentArgs) -> Result<u8, Failure> {
     let mut config = Config::load()?.with_run_args(&args.run);
     config.flag("energy_weights", "--energy-weights", args.energy_weights.clone());
     config.flag("require", "--require", args.require.clone());
+    config.flag("verifier_strictness", "--verifier-strictness", args.verifier_strictness.clone());
     config.flag("stability_threshold", "--stability-threshold", args.stability_threshold.clone());
     config.flag("planning_policy", "--planning-policy", args.planning_policy.clone());
     let task = args.task.trim();

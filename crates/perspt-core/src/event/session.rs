@@ -10,7 +10,7 @@ use crate::ids::SessionId;
 use crate::path::RelPath;
 use crate::reading::{PluginName, StageId, StageKind};
 use crate::route::TierRoute;
-use crate::stage::StageRole;
+use crate::stage::{Preset, StageRole};
 
 /// The knobs a session runs with, recorded so that resume uses the same.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,6 +49,9 @@ pub struct Settings {
     /// The least that must be proved of every file of code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub require: Option<Require>,
+    /// How much must be measured of a candidate.
+    #[serde(default, skip_serializing_if = "Preset::is_default")]
+    pub preset: Preset,
 }
 
 impl Default for Settings {
@@ -70,6 +73,7 @@ impl Default for Settings {
             probe_timeout_ms: 120_000,
             strict_answers: false,
             require: None,
+            preset: Preset::Default,
         }
     }
 }

@@ -66,6 +66,7 @@ impl Grades {
         let mut sorts: BTreeMap<(Grade, String), Vec<String>> = BTreeMap::new();
         let words = |grade: Grade| match grade {
             Grade::Prose | Grade::Data | Grade::Tests => None,
+            Grade::Types => Some("types checked, no test loads it"),
             Grade::Build => Some("built, no test loads it"),
             Grade::Syntax => Some("syntax only, no test loads it"),
             Grade::None => Some("no tool looked at it"),
@@ -77,9 +78,12 @@ impl Grades {
             for part in file.parts.iter().filter(|part| part.grade > file.grade) {
                 let words = match part.grade {
                     Grade::Build => "built, no test runs it",
-                    Grade::Prose | Grade::Data | Grade::Tests | Grade::Syntax | Grade::None => {
-                        "not compiled here"
-                    }
+                    Grade::Prose
+                    | Grade::Data
+                    | Grade::Tests
+                    | Grade::Types
+                    | Grade::Syntax
+                    | Grade::None => "not compiled here",
                 };
                 let (first, last) = part.lines;
                 let place = if first == last { first.to_string() } else { format!("{first}-{last}") };
@@ -138,14 +142,14 @@ impl FileGrade {
     }
 
     fn meets(&self, require: Require, case: &Case<'_>) -> bool {
-        let compiled = |reading: &Reading| {
-            reading.stage.kind == StageKind::Build
+        let typed = |reading: &Reading| {
+            [StageKind::Build, StageKind::Type].contains(&reading.stage.kind)
                 && reading.status == Status::Measured
                 && reading.looked.contains(&self.path)
         };
         match require {
             Require::Tests => self.lowest() <= Grade::Tests,
-            Require::Types => self.lowest() <= Grade::Build && case.readings.iter().any(compiled),
+            Require::Types => self.lowest() <= Grade::Build && case.readings.iter().any(typed),
             Require::Build => self.lowest() <= Grade::Build,
         }
     }

@@ -14,7 +14,7 @@ use perspt_core::tree::Tree;
 pub use machine::{Cache, Host, Machine};
 pub use plant::{Expect, Plant};
 pub use stages::{
-    Fetch, Further, FurtherFindings, NoTool, Probe, ReadContext, Selection, Stages, ToolState, Tools,
+    Fetch, Further, FurtherFindings, NoTool, Probe, ReadContext, Selection, Stages, Terms, ToolState, Tools,
 };
 pub use structure::{FromCandidate, OldTestFile, Structure, StructureFindings};
 pub use words::{AddPackages, CommandKind, Words};

@@ -6,7 +6,7 @@ use perspt_core::ids::TreeId;
 use perspt_core::path::RelPath;
 use perspt_core::reading::{Part, Reading, StageKind};
 use perspt_core::residual::Residual;
-use perspt_core::stage::{Root, Stage, StageRole, Step, StepOutput};
+use perspt_core::stage::{Preset, Root, Stage, StageRole, Step, StepOutput};
 use serde::{Deserialize, Serialize};
 
 use super::{Files, Host, Machine, Pair, Plant};
@@ -42,14 +42,7 @@ pub trait Stages: Sync + Send {
 
     /// The stages of a root on this tree, in the order they run, with the tools that were seen to work. A required stage
     /// that no tool can run is an `Err`; a shown one is left out.
-    fn stages(
-        &self,
-        root: &Root,
-        files: &dyn Files,
-        machine: &Machine,
-        tools: &Tools,
-        selection: &Selection,
-    ) -> Vec<Result<Stage, NoTool>>;
+    fn stages(&self, root: &Root, files: &dyn Files, terms: &Terms<'_>) -> Vec<Result<Stage, NoTool>>;
 
     /// A tool that the project as it was found cannot do without, though its stages can run: the runner of tests that
     /// no other sees. Tests that a candidate brings do not count: those are a finding of [`Stages::read`].
@@ -200,6 +193,19 @@ pub struct NoTool {
     pub why: String,
     /// What to do.
     pub install: String,
+}
+
+/// What the stages of a root depend on besides its files.
+#[derive(Debug, Clone, Copy)]
+pub struct Terms<'a> {
+    /// What the machine gives.
+    pub machine: &'a Machine,
+    /// What the probes saw.
+    pub tools: &'a Tools,
+    /// Which tests are run.
+    pub selection: &'a Selection,
+    /// How much must be measured.
+    pub preset: Preset,
 }
 
 /// What [`Stages::read`] is told besides the outputs.

@@ -31,7 +31,7 @@ use perspt_core::stage::{Root, Stage, Step, StepEnd, StepOutput};
 
 use crate::plugin::{
     CommandKind, Files, FromCandidate, FurtherFindings, Host, Machine, NoTool, OldTestFile, Pair, Plant,
-    Plugin, Probe, ReadContext, Selection, Stages, Structure, StructureFindings, ToolState, Tools, Words,
+    Plugin, Probe, ReadContext, Stages, Structure, StructureFindings, Terms, ToolState, Tools, Words,
 };
 use crate::shared::compare::compare;
 use crate::shared::file_names::{chooses_tools, is_test_data};
@@ -166,15 +166,8 @@ impl Stages for Python {
         probe::read(probe, outputs)
     }
 
-    fn stages(
-        &self,
-        root: &Root,
-        files: &dyn Files,
-        machine: &Machine,
-        tools: &Tools,
-        selection: &Selection,
-    ) -> Vec<Result<Stage, NoTool>> {
-        stages::stages(root, files, (machine, tools), selection)
+    fn stages(&self, root: &Root, files: &dyn Files, terms: &Terms<'_>) -> Vec<Result<Stage, NoTool>> {
+        stages::stages(root, files, terms)
     }
 
     fn missing_tool(&self, root: &Root, files: &dyn Files, tools: &Tools) -> Option<NoTool> {
@@ -198,7 +191,7 @@ impl Stages for Python {
             StageKind::Test if stage.tool == stages::UNITTEST => unittest::read(stage, outputs, context),
             StageKind::Test => pytest::read(stage, outputs, context),
             StageKind::Syntax => syntax::read(stage, outputs, context),
-            StageKind::Structure | StageKind::Build | StageKind::Lint => {
+            StageKind::Structure | StageKind::Build | StageKind::Type | StageKind::Lint => {
                 let status = Status::Unavailable("Python has no such stage".to_owned());
                 Reading { status, ..measured(stage, context, Vec::new(), None) }
             }

@@ -9,7 +9,7 @@ use perspt_core::stage::{Profile, Root, Stage, Step};
 use super::layout::PYTHON as SYNTAX;
 use super::settings::Settings;
 use super::{probe, roots};
-use crate::plugin::{Files, Host, Machine, NoTool, Selection, ToolState, Tools};
+use crate::plugin::{Files, Host, Machine, NoTool, Selection, Terms, ToolState, Tools};
 use crate::shared::step::{in_tree, step, with_env};
 use crate::syntax::parse;
 
@@ -72,8 +72,7 @@ pub(crate) fn standard_modules(tools: &Tools) -> &BTreeSet<String> {
 pub(crate) fn stages(
     root: &Root,
     files: &dyn Files,
-    (machine, tools): (&Machine, &Tools),
-    selection: &Selection,
+    &Terms { machine, tools, selection, .. }: &Terms<'_>,
 ) -> Vec<Result<Stage, NoTool>> {
     let python = interpreter(machine);
     let syntax = works(StageKind::Syntax, PYTHON, tools)

@@ -30,8 +30,8 @@ use perspt_core::stage::{Root, Stage, Step, StepEnd, StepOutput};
 
 use crate::plugin::{
     CommandKind, Fetch, Files, FromCandidate, Further, FurtherFindings, Host, Machine, NoTool, OldTestFile,
-    Pair, Plant, Plugin, Probe, ReadContext, Selection, Stages, Structure, StructureFindings, ToolState,
-    Tools, Words,
+    Pair, Plant, Plugin, Probe, ReadContext, Stages, Structure, StructureFindings, Terms, ToolState, Tools,
+    Words,
 };
 use crate::shared::compare::compare;
 use crate::shared::file_names::{chooses_tools, is_test_data};
@@ -105,15 +105,8 @@ impl Stages for Rust {
         probe::read(outputs)
     }
 
-    fn stages(
-        &self,
-        root: &Root,
-        files: &dyn Files,
-        _machine: &Machine,
-        tools: &Tools,
-        selection: &Selection,
-    ) -> Vec<Result<Stage, NoTool>> {
-        stages::stages(root, files, tools, selection)
+    fn stages(&self, root: &Root, files: &dyn Files, terms: &Terms<'_>) -> Vec<Result<Stage, NoTool>> {
+        stages::stages(root, files, terms)
     }
 
     fn continues_after(&self, _stage: &Stage, output: &StepOutput) -> bool {

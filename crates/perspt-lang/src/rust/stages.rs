@@ -8,7 +8,7 @@ use perspt_core::reading::StageKind;
 use perspt_core::stage::{Profile, Root, Stage, Step, Streams};
 
 use super::{TARGET_DIR, manifest};
-use crate::plugin::{Files, NoTool, Selection, ToolState, Tools};
+use crate::plugin::{Files, NoTool, Selection, Terms, ToolState, Tools};
 use crate::shared::step::{step, with_env};
 use crate::shared::toml;
 
@@ -16,16 +16,11 @@ use crate::shared::toml;
 pub(crate) const CARGO: &str = "cargo";
 
 /// Both stages of a root.
-pub(crate) fn stages(
-    root: &Root,
-    files: &dyn Files,
-    tools: &Tools,
-    selection: &Selection,
-) -> Vec<Result<Stage, NoTool>> {
-    let build = works(StageKind::Build, tools)
+pub(crate) fn stages(root: &Root, files: &dyn Files, terms: &Terms<'_>) -> Vec<Result<Stage, NoTool>> {
+    let build = works(StageKind::Build, terms.tools)
         .map(|()| Stage::required(StageKind::Build, "cargo check", vec![check(root, files)]));
-    let test = works(StageKind::Test, tools)
-        .map(|()| Stage::required(StageKind::Test, "cargo test", test_steps(root, files, selection)));
+    let test = works(StageKind::Test, terms.tools)
+        .map(|()| Stage::required(StageKind::Test, "cargo test", test_steps(root, files, terms.selection)));
     vec![build, test]
 }
 

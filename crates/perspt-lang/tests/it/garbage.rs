@@ -8,7 +8,7 @@ use perspt_lang::plugin::{FromCandidate, Machine, Pair, ReadContext, Selection, 
 use perspt_lang::{Plugin, plugins};
 use proptest::prelude::*;
 
-use crate::support::{Map, stage, structure, working};
+use crate::support::{Map, stage, structure, terms, working};
 
 /// Pieces that real tools print, to be shuffled with noise.
 const PIECES: [&str; 34] = [
@@ -120,8 +120,11 @@ fn stages() -> Vec<(&'static dyn Plugin, Stage)> {
     for plugin in plugins() {
         let root = plugin.roots(&files()).remove(0);
         for kind in StageKind::ALL {
-            let found =
-                plugin.stages(&root, &files(), &Machine::default(), &working(), &Selection::default());
+            let found = plugin.stages(
+                &root,
+                &files(),
+                &terms(&Machine::default(), &working(), &Selection::default()),
+            );
             all.extend(
                 found.into_iter().flatten().filter(|stage| stage.kind == kind).map(|stage| (*plugin, stage)),
             );
@@ -238,7 +241,7 @@ proptest! {
                 for kind in StageKind::ALL {
                     plugin.plants(kind, &root, &base, "planted1");
                 }
-                plugin.stages(&root, &base, &Machine::default(), &working(), &Selection::default());
+                plugin.stages(&root, &base, &terms(&Machine::default(), &working(), &Selection::default()));
                 plugin.fetch(&root, &base);
                 plugin.prepare(&root, &base);
             }

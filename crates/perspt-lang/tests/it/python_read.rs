@@ -8,7 +8,7 @@ use perspt_core::stage::StepEnd;
 use perspt_lang::plugin::{Files, Machine, Selection, ToolState, Tools};
 use perspt_lang::{Plugin, plugin};
 
-use crate::support::{Map, Slot, classes, ends, energy, path, stage, working};
+use crate::support::{Map, Slot, classes, ends, energy, path, stage, terms, working};
 
 fn python() -> &'static dyn Plugin {
     plugin("python").unwrap()
@@ -407,7 +407,7 @@ fn without_pytest_tests_that_need_it_are_never_green() {
     let files = project(&[("tests/test_a.py", UNIT)]);
     let root = python().roots(&files).remove(0);
     assert!(
-        python().stages(&root, &files, &machine, &broken, &Selection::default())[1].is_err(),
+        python().stages(&root, &files, &terms(&machine, &broken, &Selection::default()))[1].is_err(),
         "a broken pytest is named, not passed over"
     );
 }

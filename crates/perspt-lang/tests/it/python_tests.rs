@@ -4,7 +4,7 @@ use perspt_core::reading::{Reading, StageKind, TestEnd};
 use perspt_lang::plugin::{CommandKind, FromCandidate, Pair, Selection};
 use perspt_lang::{Plugin, mentions, plugin};
 
-use crate::support::{Map, Slot, as_it_was, ends, facts, old_tree, path, stage, working};
+use crate::support::{Map, Slot, as_it_was, ends, facts, old_tree, path, stage, terms, working};
 
 fn python() -> &'static dyn Plugin {
     plugin("python").unwrap()
@@ -400,7 +400,7 @@ fn new_test_files_run_in_a_process_of_their_own() {
         wrong.with("test_demo.py", "import demo\n\n\ndef test_add():\n    assert demo.add(1, 1) == 2\n");
     let root = python().roots(&wrong).remove(0);
     let new = Selection { new_tests: [path("aaa_test.py")].into(), only: [].into() };
-    let stages = python().stages(&root, &wrong, &Default::default(), &working(), &new);
+    let stages = python().stages(&root, &wrong, &terms(&Default::default(), &working(), &new));
     let split = stages.into_iter().flatten().find(|stage| stage.kind == StageKind::Test).unwrap();
     assert_eq!(
         split.steps.iter().map(|step| step.name.as_str()).collect::<Vec<_>>(),

@@ -9,12 +9,12 @@ use perspt_core::inventory::Fate;
 use perspt_core::path::RelPath;
 use perspt_core::reading::{Reading, StageKind, TestEnd};
 use perspt_core::residual::{Milli, Residual};
-use perspt_core::stage::{Root, Stage, Step, StepEnd, StepOutput, Streams};
+use perspt_core::stage::{Preset, Root, Stage, Step, StepEnd, StepOutput, Streams};
 use perspt_core::tree::{Entry, EntryKind, Tree};
 use perspt_lang::Plugin;
 use perspt_lang::plugin::{
     Files, FromCandidate, Machine, OldTestFile, Pair, Plant, Probe, ReadContext, Selection,
-    StructureFindings, ToolState, Tools,
+    StructureFindings, Terms, ToolState, Tools,
 };
 
 /// A path of the tree.
@@ -238,7 +238,7 @@ impl Slot {
         if let Some(step) = plugin.prepare(&root, files) {
             self.step(&step);
         }
-        let stages = plugin.stages(&root, files, machine, tools, selection);
+        let stages = plugin.stages(&root, files, &terms(machine, tools, selection));
         let stage = stages.into_iter().flatten().find(|stage| stage.kind == kind).unwrap();
         let outputs = self.outputs(plugin, &stage);
         self.read_outputs(plugin, &stage, &outputs, &root, files)
@@ -276,6 +276,11 @@ pub fn working() -> Tools {
     others.chain([("python3".to_owned(), PYTHON.clone())]).collect()
 }
 
+/// What stages depend on, with the usual preset.
+pub fn terms<'a>(machine: &'a Machine, tools: &'a Tools, selection: &'a Selection) -> Terms<'a> {
+    Terms { machine, tools, selection, preset: Preset::Default }
+}
+
 /// One stage of a root.
 pub fn stage(
     plugin: &dyn Plugin,
@@ -285,7 +290,7 @@ pub fn stage(
     machine: &Machine,
     tools: &Tools,
 ) -> Stage {
-    let stages = plugin.stages(root, files, machine, tools, &Selection::default());
+    let stages = plugin.stages(root, files, &terms(machine, tools, &Selection::default()));
     stages.into_iter().flatten().find(|stage| stage.kind == kind).unwrap()
 }
 

@@ -17,7 +17,7 @@ use perspt_core::residual::Class;
 use perspt_core::stage::{Profile, Root, Stage, StageRole, Step, StepOutput, Streams};
 use perspt_lang::plugin::{
     CommandKind, Expect, Fetch, Files, FromCandidate, Machine, NoTool, OldTestFile, Pair, Plant, Plugin,
-    Probe, ReadContext, Selection, Stages, Structure, StructureFindings, ToolState, Tools, Words,
+    Probe, ReadContext, Stages, Structure, StructureFindings, Terms, ToolState, Tools, Words,
 };
 
 /// The plugin's name.
@@ -175,9 +175,7 @@ impl Stages for Toy {
         &self,
         root: &Root,
         files: &dyn Files,
-        _machine: &Machine,
-        tools: &Tools,
-        _selection: &Selection,
+        Terms { tools, .. }: &Terms<'_>,
     ) -> Vec<Result<Stage, NoTool>> {
         let stage = |(kind, tool): (StageKind, &str)| match tools.get(TOOL) {
             Some(ToolState::Works { .. }) => {
