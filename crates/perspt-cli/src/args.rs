@@ -289,6 +289,10 @@ pub enum DemoLanguage {
     Rust,
     /// With Python.
     Python,
+    /// With Node.
+    Javascript,
+    /// With Go.
+    Go,
 }
 
 /// `perspt demo`.

@@ -30,6 +30,22 @@ const PYTHON: Answers = answers!("python":
     ("actuator.generate", "commands", 1),
 );
 
+const JAVASCRIPT: Answers = answers!("javascript":
+    ("architect.greenfield", "-", 1),
+    ("actuator.generate", "scaffold", 1),
+    ("actuator.generate", "store", 1),
+    ("correction", "store", 1),
+    ("actuator.generate", "commands", 1),
+);
+
+const GO: Answers = answers!("go":
+    ("architect.greenfield", "-", 1),
+    ("actuator.generate", "scaffold", 1),
+    ("actuator.generate", "store", 1),
+    ("correction", "store", 1),
+    ("actuator.generate", "commands", 1),
+);
+
 /// The pause between two pieces of an answer, so that it looks as if a model writes.
 const PACE: Duration = Duration::from_millis(8);
 
@@ -37,13 +53,20 @@ const PACE: Duration = Duration::from_millis(8);
 pub fn task(language: &str) -> &'static str {
     match language {
         "python" => "build a Python command line to-do app with tests and JSON storage",
+        "javascript" => "build a JavaScript command line to-do app with tests and JSON storage",
+        "go" => "build a Golang command line to-do app with tests and JSON storage",
         _ => "build a Rust CLI todo app with tests and JSON storage",
     }
 }
 
 /// The recording of a demo.
 pub fn recording(language: &str) -> Recorded {
-    let answers = if language == "python" { PYTHON } else { RUST };
+    let answers = match language {
+        "python" => PYTHON,
+        "javascript" => JAVASCRIPT,
+        "go" => GO,
+        _ => RUST,
+    };
     let pairs = answers.iter().map(|(intent, node, attempt, text)| {
         let tag = match *node {
             "-" => Tag::session(intent, *attempt),

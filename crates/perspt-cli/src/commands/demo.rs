@@ -14,6 +14,8 @@ pub fn run(args: &DemoArgs) -> Result<u8, Failure> {
     let language = match args.lang {
         DemoLanguage::Rust => "rust",
         DemoLanguage::Python => "python",
+        DemoLanguage::Javascript => "javascript",
+        DemoLanguage::Go => "go",
     };
     let config = Config::load()?;
     let home = wire::open_home(&config)?;
@@ -58,7 +60,12 @@ const INTRODUCTION: &[&str] = &[
 ];
 
 fn closing(language: &str, folder: &str) {
-    let tests = if language == "python" { "python3 -m unittest" } else { "cargo test" };
+    let tests = match language {
+        "python" => "python3 -m unittest",
+        "javascript" => "node --test",
+        "go" => "go test ./...",
+        _ => "cargo test",
+    };
     out::line("Every file in that folder was measured before it was written there. What to try next:");
     out::line(&format!("  cd {folder} && {tests}"));
     out::line("  perspt ledger --recent          what was committed, with its hashes");

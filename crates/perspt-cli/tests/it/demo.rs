@@ -40,6 +40,16 @@ fn the_python_demo_builds_a_todo_program_with_real_python() {
 }
 
 #[test]
+fn the_javascript_demo_builds_a_todo_program_with_real_node() {
+    runs("javascript");
+}
+
+#[test]
+fn the_go_demo_builds_a_todo_program_with_real_go() {
+    runs("go");
+}
+
+#[test]
 fn without_usable_cargo_the_demo_says_what_to_install() {
     let mut world = World::empty();
     world.set("PATH", "/usr/bin:/bin");
