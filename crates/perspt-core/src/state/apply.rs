@@ -558,8 +558,7 @@ impl SessionState {
             Calibration::Unmeasured(why) => Some(MissingTool {
                 tool: self.tool_of(stage),
                 why: why.clone(),
-                install: "make the project's own tests run on this machine, then run `perspt resume`"
-                    .to_owned(),
+                install: format!("make the project's own tests run on this machine, then {}", self.again()),
             }),
         };
         if let Some(missing) = unseeing {

@@ -1,10 +1,12 @@
 //! A session that verifies: the tree as it is, stage by stage, with no plan and no model. Everything found counts, unless
 //! the user names a revision that has it too.
 
+use std::collections::BTreeSet;
+
 use super::{Baseline, Found, SessionState, stage_key};
 use crate::effect::{Branch, Effect};
 use crate::energy::ReadingSummary;
-use crate::event::{MissingTool, Purpose, RootRef, Since, Trouble};
+use crate::event::{Purpose, RootRef, Since, Trouble};
 use crate::ids::BlobId;
 use crate::outcome::EndReason;
 use crate::reading::{StageId, Status};
@@ -14,6 +16,11 @@ impl SessionState {
     /// Whether the session only measures the tree as it is.
     pub fn verifies(&self) -> bool {
         self.meta.as_ref().is_some_and(|meta| meta.purpose != Purpose::Task)
+    }
+
+    /// How the user goes on once the machine was mended.
+    pub fn again(&self) -> &'static str {
+        if self.verifies() { "run `perspt verify` again" } else { "run `perspt resume`" }
     }
 
     /// What is next once every required stage has looked at the tree and was shown to see.
@@ -78,9 +85,9 @@ impl SessionState {
 
     /// What could not be looked at. A red build is no such thing: the tests after it are not run, and that is its fault.
     fn unseen(&self) -> Option<Trouble> {
-        let missing: Vec<&MissingTool> =
-            self.probed.iter().flatten().flat_map(|root| &root.missing).collect();
-        if let Some(first) = missing.first() {
+        let missing = || self.probed.iter().flatten().flat_map(|root| &root.missing);
+        if let Some(first) = missing().next() {
+            let missing: BTreeSet<&str> = missing().map(|one| one.tool.as_str()).collect();
             let what = match missing.len() {
                 1 => format!("`{}` cannot be used to verify this project", first.tool),
                 many => format!("{many} tools cannot be used to verify this project, `{}` first", first.tool),

@@ -99,7 +99,7 @@ pub struct TestReport {
 }
 
 /// A tool that is needed and cannot look.
-#[derive(Debug, Serialize)]
+#[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct MissingReport {
     pub root: RelPath,
     pub language: String,
@@ -152,6 +152,15 @@ impl Report {
         let findings = judgement.iter().flat_map(|judgement| &judgement.findings);
         let roots = state.probed.iter().flatten();
         let missing = roots.flat_map(|root| root.missing.iter().map(move |missing| (&root.root, missing)));
+        let mut unseen: Vec<MissingReport> = Vec::new();
+        for (root, missing) in missing {
+            let (dir, language, missing) = (root.dir.clone(), root.plugin.to_string(), missing.clone());
+            let one = MissingReport { root: dir, language, missing };
+            // One tool may be missed by several stages.
+            if !unseen.contains(&one) {
+                unseen.push(one);
+            }
+        }
         let mut evidence = BTreeMap::new();
         for file in judgement.iter().flat_map(|judgement| &judgement.files) {
             *evidence.entry(Grade::as_str(file.lowest())).or_insert(0) += 1;
@@ -169,13 +178,7 @@ impl Report {
             threshold: state.settings().weights.epsilon,
             evidence,
             stages: verdicts.map(|verdict| stage(state, verdict, blobs)).collect::<Result<_, _>>()?,
-            missing: missing
-                .map(|(root, missing)| MissingReport {
-                    root: root.dir.clone(),
-                    language: root.plugin.to_string(),
-                    missing: missing.clone(),
-                })
-                .collect(),
+            missing: unseen,
             findings: findings.map(finding).collect(),
             ms: state.active_ms(),
         })

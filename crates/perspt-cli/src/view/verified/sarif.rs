@@ -39,7 +39,7 @@ fn document(report: &Report) -> Value {
                 "version": env!("CARGO_PKG_VERSION"),
                 "rules": rules,
             }},
-            "columnKind": "utf16CodeUnits",
+            "columnKind": "unicodeCodePoints",
             "invocations": [{
                 "executionSuccessful": looked,
                 "exitCode": report.exit_code,
