@@ -96,7 +96,7 @@ impl Actor {
     ) -> Result<Acted, EffectError> {
         let node = wanted.key.node.as_ref();
         match &wanted.effect {
-            Effect::Snapshot => self.snapshot(state).await.map(Acted::from),
+            Effect::Snapshot => self.snapshot(state, cancel).await.map(Acted::from),
             Effect::Probe => self.probe(state, cancel).await.map(Acted::from),
             Effect::Fetch { tree } => self.fetch(state, *tree, cancel).await.map(Acted::from),
             Effect::LayOut { base, changes, commands } => {

@@ -135,6 +135,10 @@ impl Session<'_> {
         answered: &mut BTreeMap<EffectId, Interrupt>,
     ) -> Result<(), AgentError> {
         let event = match (&interrupt, self.state.stop) {
+            // There is nothing in it that is worth going on from.
+            (Interrupt::Signal | Interrupt::Hangup, Stop::No | Stop::Pause) if self.state.verifies() => {
+                Event::AbortAsked { by: "this terminal".to_owned() }
+            }
             (Interrupt::Signal | Interrupt::Hangup, Stop::No) => Event::PauseAsked,
             // A terminal that closes sends more than one, and so does a machine that goes down.
             (Interrupt::Hangup, Stop::Pause | Stop::Abort) => return Ok(()),

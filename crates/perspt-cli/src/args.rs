@@ -22,6 +22,8 @@ pub enum Command {
     Agent(AgentArgs),
     /// Continue a session that was paused, interrupted or stopped
     Resume(ResumeArgs),
+    /// Measure a folder as it is: build, types, lints, tests; no model, nothing is written there
+    Verify(VerifyArgs),
     /// Show a session: nodes, energy, budget
     Status(StatusArgs),
     /// Look at the ledger of committed work, or verify it
@@ -145,18 +147,9 @@ pub struct AgentArgs {
     /// The folder to work in
     #[arg(short, long, value_name = "DIR")]
     pub workspace: Option<PathBuf>,
-    /// The weights of syntax, structure and tests, as `a,b,g`
-    #[arg(long, value_name = "A,B,G")]
-    pub energy_weights: Option<String>,
-    /// The energy at or below which a node is stable
-    #[arg(long, value_name = "V")]
-    pub stability_threshold: Option<String>,
-    /// The least evidence that every changed code file needs: tests, types or build
-    #[arg(long, value_name = "EVIDENCE")]
-    pub require: Option<String>,
-    /// How much must be measured: `minimal`, `default` or `strict`
-    #[arg(long, value_name = "PRESET")]
-    pub verifier_strictness: Option<String>,
+    /// How strictly it is judged.
+    #[command(flatten)]
+    pub judge: JudgeArgs,
     /// The language of a new project; without it the task's words or the plan's files decide
     #[arg(long, value_name = "LANGUAGE")]
     pub lang: Option<String>,
@@ -170,6 +163,46 @@ pub struct AgentArgs {
     /// How it runs.
     #[command(flatten)]
     pub run: RunArgs,
+}
+
+/// `perspt verify`.
+#[derive(Debug, ClapArgs)]
+#[command(group(ArgGroup::new("form")))]
+pub struct VerifyArgs {
+    /// The folder to measure; without it the current one
+    pub path: Option<PathBuf>,
+    /// Print one JSON document
+    #[arg(long, group = "form")]
+    pub json: bool,
+    /// Print SARIF 2.1.0, for code scanning
+    #[arg(long, group = "form")]
+    pub sarif: bool,
+    /// Print JUnit XML, for test reports
+    #[arg(long, group = "form")]
+    pub junit: bool,
+    /// Count only what this git revision does not have
+    #[arg(long, value_name = "REV")]
+    pub since: Option<String>,
+    /// How strictly it is judged.
+    #[command(flatten)]
+    pub judge: JudgeArgs,
+}
+
+/// How strictly a tree is judged.
+#[derive(Debug, Clone, Default, ClapArgs)]
+pub struct JudgeArgs {
+    /// The weights of syntax, structure and tests, as `a,b,g`
+    #[arg(long, value_name = "A,B,G")]
+    pub energy_weights: Option<String>,
+    /// The energy at or below which a tree is stable
+    #[arg(long, value_name = "V")]
+    pub stability_threshold: Option<String>,
+    /// The least evidence that every changed code file needs: tests, types or build
+    #[arg(long, value_name = "EVIDENCE")]
+    pub require: Option<String>,
+    /// How much must be measured: `minimal`, `default` or `strict`
+    #[arg(long, value_name = "PRESET")]
+    pub verifier_strictness: Option<String>,
 }
 
 /// `perspt resume`.

@@ -87,7 +87,11 @@ fn cite(event: &Event, cited: &mut BTreeSet<BlobId>) {
     };
     cited.extend(outcome.runs().iter().filter_map(|run| run.output));
     match outcome {
-        Ended::Snapshotted { tree, .. } | Ended::BaseMoved { head: tree, .. } => {
+        Ended::Snapshotted { tree, since, .. } => {
+            cited.insert(tree.manifest);
+            cited.extend(since.iter().flat_map(|since| [since.tree.manifest, since.changes]));
+        }
+        Ended::BaseMoved { head: tree, .. } => {
             cited.insert(tree.manifest);
         }
         Ended::Probed { detail, .. } => {

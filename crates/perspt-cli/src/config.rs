@@ -12,7 +12,7 @@ use perspt_core::route::{AnswerForm, Tier};
 use perspt_core::stage::Preset;
 use toml_edit::DocumentMut;
 
-use crate::args::RunArgs;
+use crate::args::{JudgeArgs, RunArgs};
 use crate::fail::Failure;
 
 /// No provider's model has a longer name, and every event that carries it must fit into the log.
@@ -142,6 +142,15 @@ impl Config {
         self.flag("max_steps", "--max-steps", args.max_steps.map(|n| n.to_string()));
         self.flag("max_tokens", "--max-tokens", args.max_tokens.map(|n| n.to_string()));
         self.flag("max_time", "--max-time", args.max_time.map(|n| n.to_string()));
+        self
+    }
+
+    /// The layer of the flags that say how a tree is judged.
+    pub fn with_judge_args(mut self, args: &JudgeArgs) -> Config {
+        self.flag("energy_weights", "--energy-weights", args.energy_weights.clone());
+        self.flag("require", "--require", args.require.clone());
+        self.flag("verifier_strictness", "--verifier-strictness", args.verifier_strictness.clone());
+        self.flag("stability_threshold", "--stability-threshold", args.stability_threshold.clone());
         self
     }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use perspt_agent::AgentError;
 use perspt_agent::trouble::too_many_files;
-use perspt_core::event::Event;
+use perspt_core::event::{Event, Purpose};
 use perspt_core::ids::SessionId;
 use perspt_core::state::SessionState;
 use perspt_core::view::SessionView;
@@ -21,8 +21,10 @@ pub enum SessionChoice<'a> {
     Named(&'a str),
     /// The last one that worked in the current folder.
     LastHere,
-    /// The last one of all.
-    Last,
+    /// The last one that had a task in the current folder.
+    LastTaskHere,
+    /// The last one of all that had a task.
+    LastTask,
 }
 
 /// An ambiguous beginning lists at most this many sessions.
@@ -43,8 +45,9 @@ pub fn pick(home: &Home, choice: &SessionChoice<'_>) -> Result<SessionId, Failur
                 (None, _) => Err(not_found(format!("no session begins with `{begin}`"), LIST.to_owned())),
             }
         }
-        SessionChoice::Last => last(home, &sessions),
-        SessionChoice::LastHere => last_here(home, &sessions),
+        SessionChoice::LastTask => last_task(home, &sessions),
+        SessionChoice::LastHere => last_here(home, &sessions, Sought::Any),
+        SessionChoice::LastTaskHere => last_here(home, &sessions, Sought::Task),
     }
 }
 
@@ -54,26 +57,41 @@ fn not_found(why: String, todo: String) -> Failure {
     Failure::usage("the session was not found", why, todo)
 }
 
-fn last(home: &Home, sessions: &[SessionInfo]) -> Result<SessionId, Failure> {
+/// Which sessions a choice is among.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sought {
+    Any,
+    /// Those that only verify are passed over.
+    Task,
+}
+
+impl Sought {
+    fn includes(self, purpose: &Purpose) -> bool {
+        self == Sought::Any || *purpose == Purpose::Task
+    }
+}
+
+fn last_task(home: &Home, sessions: &[SessionInfo]) -> Result<SessionId, Failure> {
     for session in sessions {
         match beginning(home, &session.id) {
-            Beginning::In(_) => return Ok(session.id.clone()),
-            Beginning::Never => {}
+            Beginning::In(_, purpose) if Sought::Task.includes(&purpose) => return Ok(session.id.clone()),
+            Beginning::In(..) | Beginning::Never => {}
             Beginning::Unreadable(failure) => return Err(failure),
         }
     }
     Err(not_found("there is no session yet".to_owned(), LIST.to_owned()))
 }
 
-fn last_here(home: &Home, sessions: &[SessionInfo]) -> Result<SessionId, Failure> {
+fn last_here(home: &Home, sessions: &[SessionInfo], sought: Sought) -> Result<SessionId, Failure> {
     let folder = workspace::resolve(None)?;
     let known_last = home.last_session_in(&folder)?;
     let mut others = Vec::new();
     let mut unreadable = None;
     for session in sessions {
         match beginning(home, &session.id) {
-            Beginning::In(workspace) if Path::new(&workspace) == folder => return Ok(session.id.clone()),
-            Beginning::In(workspace) => {
+            Beginning::In(_, purpose) if !sought.includes(&purpose) => {}
+            Beginning::In(workspace, _) if Path::new(&workspace) == folder => return Ok(session.id.clone()),
+            Beginning::In(workspace, _) => {
                 if others.len() < FOLDERS && !others.contains(&workspace) {
                     others.push(workspace);
                 }
@@ -99,7 +117,11 @@ fn last_here(home: &Home, sessions: &[SessionInfo]) -> Result<SessionId, Failure
             others.join(", ")
         ),
     };
-    Err(not_found(format!("no session has worked in {}", folder.display()), todo))
+    let kind = match sought {
+        Sought::Any => "no session",
+        Sought::Task => "no session with a task",
+    };
+    Err(not_found(format!("{kind} has worked in {}", folder.display()), todo))
 }
 
 fn ambiguous<'a>(begin: &str, fit: impl Iterator<Item = &'a SessionId>) -> Failure {
@@ -116,8 +138,8 @@ fn ambiguous<'a>(begin: &str, fit: impl Iterator<Item = &'a SessionId>) -> Failu
 
 /// How a session began, as far as its first record can be read.
 enum Beginning {
-    /// In this workspace.
-    In(String),
+    /// In this workspace, for this.
+    In(String, Purpose),
     /// It has no first record: it was killed before, or is no session.
     Never,
     /// It began, but its first record cannot be read.
@@ -128,7 +150,7 @@ fn beginning(home: &Home, id: &SessionId) -> Beginning {
     let first = LogReader::open(home, id).and_then(|mut reader| reader.poll());
     match first {
         Ok(Some(record)) => match record.decode() {
-            Ok(Event::SessionStarted(started)) => Beginning::In(started.workspace),
+            Ok(Event::SessionStarted(started)) => Beginning::In(started.workspace, started.purpose),
             Ok(_) => Beginning::Unreadable(damaged(id, "its first record does not start a session")),
             Err(unknown) => {
                 let error = AgentError::TooNew { seq: record.seq, unknown };

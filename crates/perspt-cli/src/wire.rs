@@ -22,7 +22,6 @@ use crate::console::Person;
 use crate::fail::Failure;
 use crate::interrupts::ProcessInterrupts;
 use crate::machine;
-use crate::models::Models;
 
 /// The hidden word under which this program is the sandbox's helper.
 pub const BOX: &str = "__box";
@@ -80,7 +79,7 @@ impl Recordings {
     }
 
     /// A maker whose models save what they are asked and what they answer, with secrets hidden.
-    fn around(&self, maker: ModelMaker, session: &Path) -> Result<ModelMaker, Failure> {
+    pub fn around(&self, maker: ModelMaker, session: &Path) -> Result<ModelMaker, Failure> {
         let kept = self.in_session.then(|| session.join("llm"));
         let folders: Vec<PathBuf> = self.folder.iter().cloned().chain(kept).collect();
         for folder in &folders {
@@ -110,7 +109,7 @@ pub fn drive(
     home: &Home,
     config: &Config,
     open: Open,
-    recordings: &Recordings,
+    model: ModelMaker,
     view: &mut dyn View,
 ) -> Result<SessionState, Failure> {
     let Open { mut writer, state, history, workspace, lease, .. } = open;
@@ -129,7 +128,7 @@ pub fn drive(
         plugins: perspt_lang::plugins().to_vec(),
         secret_places: machine::secret_places(home, config),
         masks: masks(),
-        model: recordings.around(Models::maker(config)?, &home.session_dir(&session))?,
+        model,
         console: Arc::new(Person::default()),
     };
     let inbox = home.inbox(&session)?;

@@ -14,7 +14,7 @@ use crate::fail::Failure;
 pub fn resolve(given: Option<&Path>) -> Result<PathBuf, Failure> {
     let shown = given.unwrap_or(Path::new("."));
     let unusable = |why: String| {
-        let todo = given.map_or("go to an existing folder", |_| "name an existing folder with `-w`");
+        let todo = given.map_or("go to an existing folder", |_| "name an existing folder");
         Failure::usage("the workspace cannot be used", why, todo)
     };
     let resolved = shown.canonicalize().map_err(|error| unusable(format!("{}: {error}", shown.display())))?;
@@ -33,11 +33,22 @@ pub fn for_session(given: Option<&Path>, home: &Home) -> Result<PathBuf, Failure
     }
 }
 
+/// The folder that is only read, resolved.
+pub fn to_read(given: Option<&Path>, home: &Home) -> Result<PathBuf, Failure> {
+    let resolved = resolve(given)?;
+    unreadable(home, &resolved).map_or(Ok(resolved), Err)
+}
+
 /// Why no session can work in a folder, with perspt's data where it is.
 pub fn refusal(home: &Home, folder: &Path) -> Option<Failure> {
+    unreadable(home, folder).or_else(|| check_writable(folder).err())
+}
+
+/// Why a folder cannot be measured.
+fn unreadable(home: &Home, folder: &Path) -> Option<Failure> {
     let unusable = |why: &str, todo: &str| Failure::usage("the workspace cannot be used", why, todo);
     if folder.parent().is_none() {
-        return Some(unusable("it is the root of the file system", "name a project's folder with `-w`"));
+        return Some(unusable("it is the root of the file system", "name a project's folder"));
     }
     if folder.to_str().is_none() {
         return Some(unusable("its path is not UTF-8", "rename the folder"));
@@ -47,7 +58,7 @@ pub fn refusal(home: &Home, folder: &Path) -> Option<Failure> {
         let todo = "set PERSPT_HOME to a folder outside any project";
         return Some(Failure::usage("perspt's data directory cannot be used", why, todo));
     }
-    check_writable(folder).err()
+    None
 }
 
 /// Refuses a workspace that nothing could be committed to, before anything is paid for.

@@ -117,7 +117,7 @@ pub struct Closing {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FinalPass {
-    /// Nothing was committed, so there is nothing to look at.
+    /// Nothing was committed or verified, so there is nothing to look at.
     #[default]
     NotNeeded,
     /// Every required stage of every root is green.
@@ -139,7 +139,10 @@ pub fn outcome(reason: EndReason, nodes: &[NodeEnd], closing: Closing) -> Outcom
         EndReason::NodesClosed if nodes.contains(&NodeEnd::Rejected) => Outcome::Refused,
         EndReason::NodesClosed => {
             let committed = nodes.iter().filter(|end| **end == NodeEnd::Committed).count();
-            if committed == 0 {
+            if nodes.is_empty() && closing.final_pass == FinalPass::Clean {
+                // A session that only verifies has no nodes.
+                Outcome::Success
+            } else if committed == 0 {
                 Outcome::Failed
             } else if committed < nodes.len() || closing.final_pass == FinalPass::Red {
                 Outcome::PartialSuccess

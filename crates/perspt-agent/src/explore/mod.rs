@@ -3,6 +3,7 @@
 
 mod fetch;
 mod probe;
+mod revision;
 mod roots;
 mod snapshot;
 

@@ -2,25 +2,28 @@
 
 use std::path::Path;
 
-use perspt_core::event::{Ended, RepoMode, RootRef, Trouble};
+use perspt_core::event::{Ended, Purpose, RepoMode, RootRef, Trouble};
 use perspt_core::path::RelPath;
 use perspt_core::reading::PluginName;
 use perspt_core::state::SessionState;
 use perspt_core::tree::Tree;
 use perspt_lang::mentions;
 use perspt_lang::plugin::Plugin;
+use perspt_sandbox::Cancel;
 use perspt_sandbox::slot::{WalkError, WalkNote};
 
+use super::revision::Revision;
 use crate::AgentError;
 use crate::actor::Actor;
 use crate::error::EffectError;
+use crate::slot::stage_timeout;
 use crate::tree::TreeFiles;
 
 /// The most language roots a workspace may have.
 const ROOTS: usize = 40;
 
 impl Actor {
-    pub(crate) async fn snapshot(&self, state: &SessionState) -> Result<Ended, EffectError> {
+    pub(crate) async fn snapshot(&self, state: &SessionState, cancel: &Cancel) -> Result<Ended, EffectError> {
         let (tree, notes) = match self.walk_workspace() {
             Ok(walked) => walked,
             Err(AgentError::Walk(
@@ -36,7 +39,7 @@ impl Actor {
             }
             Err(error) => return Err(error.into()),
         };
-        if let Some(outcome) = self.claimed_from_above() {
+        if let Some(outcome) = self.claimed_from_above(state) {
             return Ok(outcome);
         }
         let files = TreeFiles::new(tree.clone(), self.sources());
@@ -47,20 +50,38 @@ impl Actor {
             .map(|root| RootRef { dir: root.dir, plugin: root.plugin })
             .collect();
         let repo_mode = repo_mode(&tree);
-        if repo_mode == RepoMode::Greenfield {
+        if repo_mode == RepoMode::Greenfield && !state.verifies() {
             roots = self.wished_roots(state);
         }
         if roots.len() > ROOTS {
             return Ok(unworkable(
                 "the workspace has too many language roots",
                 &format!("{} were found; {ROOTS} is the most", roots.len()),
-                "run perspt in a folder further down, with `-w`",
+                "run perspt in a folder further down",
             ));
         }
+        let (since, runs) = match state.meta.as_ref().map(|meta| &meta.purpose) {
+            Some(Purpose::Verify { since: Some(revision) }) => {
+                match self.read_revision(revision, &tree, stage_timeout(state), cancel).await? {
+                    Revision::Read(since, runs) => (Some(since), runs),
+                    Revision::Unreadable(outcome) => return Ok(outcome),
+                }
+            }
+            Some(Purpose::Verify { since: None } | Purpose::Task) | None => (None, Vec::new()),
+        };
         let files = tree.entries.len() as u64;
         let git_head = self.git_head();
         let notes = notes.iter().take(8).map(note_text).collect();
-        Ok(Ended::Snapshotted { tree: self.store_tree(&tree)?, files, repo_mode, roots, git_head, notes })
+        Ok(Ended::Snapshotted {
+            tree: self.store_tree(&tree)?,
+            files,
+            repo_mode,
+            roots,
+            git_head,
+            notes,
+            since,
+            runs,
+        })
     }
 
     /// The language of a new project: the one that the user gave, else those that the task names. Otherwise the plan's files
@@ -78,7 +99,8 @@ impl Actor {
     }
 
     /// A project above the folder would claim it: its lock file and members lie out of sight.
-    fn claimed_from_above(&self) -> Option<Ended> {
+    fn claimed_from_above(&self, state: &SessionState) -> Option<Ended> {
+        let command = if state.verifies() { "perspt verify" } else { "perspt agent -w" };
         let workspace = &self.parts.workspace;
         self.parts.plugins.iter().find_map(|plugin| {
             let manifest = |folder: &Path| std::fs::read_to_string(folder.join(plugin.manifest_name())).ok();
@@ -90,7 +112,7 @@ impl Actor {
             Some(unworkable(
                 &format!("this folder belongs to a {project} further up"),
                 &format!("{} is its root", above.display()),
-                &format!("run perspt there: `perspt agent -w {}`", above.display()),
+                &format!("run perspt there: `{command} {}`", above.display()),
             ))
         })
     }
@@ -120,7 +142,7 @@ fn repo_mode(tree: &Tree) -> RepoMode {
     if tree.entries.keys().any(counts) { RepoMode::Existing } else { RepoMode::Greenfield }
 }
 
-fn unworkable(what: &str, why: &str, todo: &str) -> Ended {
+pub(super) fn unworkable(what: &str, why: &str, todo: &str) -> Ended {
     Ended::Unworkable {
         trouble: Trouble { what: what.to_owned(), why: why.to_owned(), todo: todo.to_owned() },
     }

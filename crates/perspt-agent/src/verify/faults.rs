@@ -31,9 +31,13 @@ impl Actor {
 }
 
 /// Why the first baseline could not be measured.
-pub(super) fn machine_fault(plugin: &'static dyn Plugin, reading: &Reading) -> Option<MissingTool> {
+pub(super) fn machine_fault(
+    plugin: &'static dyn Plugin,
+    reading: &Reading,
+    again: &str,
+) -> Option<MissingTool> {
     let fault = || plugin.environment_fault(reading).or_else(|| writes_to_itself(plugin, reading));
-    not_measured(reading).or_else(|| Some(unrunnable(reading, &fault()?)))
+    not_measured(reading, again).or_else(|| Some(unrunnable(reading, &fault()?, again)))
 }
 
 /// A project that changes its own sources while it is measured. No reading would be of one tree, whoever wrote it.
@@ -46,19 +50,19 @@ fn writes_to_itself(plugin: &'static dyn Plugin, reading: &Reading) -> Option<St
 
 /// A baseline without known tests, because the tool hung or was ended. Later nobody could say that a test is gone. A crash
 /// with a known list of tests is an ordinary red start.
-pub(super) fn not_measured(reading: &Reading) -> Option<MissingTool> {
+pub(super) fn not_measured(reading: &Reading, again: &str) -> Option<MissingTool> {
     let none_known = reading.tests.as_ref().is_none_or(|tests| tests.results.is_empty());
     let ended = |class: Class| {
         class == Class::Timeout || (none_known && matches!(class, Class::Crash | Class::ReportMissing))
     };
     let odd = reading.residuals.iter().find(|residual| ended(residual.class))?;
-    Some(unrunnable(reading, &odd.message))
+    Some(unrunnable(reading, &odd.message, again))
 }
 
-fn unrunnable(reading: &Reading, why: &str) -> MissingTool {
+fn unrunnable(reading: &Reading, why: &str, again: &str) -> MissingTool {
     MissingTool {
         tool: reading.tool.clone(),
         why: one_line(why),
-        install: "make the project's own tests run on this machine, then run `perspt resume`".to_owned(),
+        install: format!("make the project's own tests run on this machine, then {again}"),
     }
 }

@@ -121,7 +121,11 @@ impl Actor {
         let files = self.branch_files(inputs.branch)?;
         let changes = self.changes_of(inputs.branch)?;
         let left = changes.iter().filter(|change| change.after.is_some());
-        let changed = left.map(|change| change.path.clone()).collect();
+        let mut changed: BTreeSet<RelPath> = left.map(|change| change.path.clone()).collect();
+        if state.verifies() && inputs.branch.changes.is_none() {
+            // With nothing to compare it with, the whole tree is what is asked about.
+            changed.extend(files.tree().entries.keys().cloned());
+        }
         let touched: BTreeSet<RelPath> = changes.into_iter().map(|change| change.path).collect();
         let asks = state.meta.as_ref().is_some_and(|meta| meta.approval == Approval::Person);
         let told = asks || node.is_none_or(|node| node.told_undeclared);
@@ -142,11 +146,11 @@ impl Actor {
             files: touched.iter().cloned().chain(output_files(state, node)).collect(),
             changed,
             touched,
-            require: state.settings().require.filter(|_| node.is_some()),
+            require: state.settings().require.filter(|_| node.is_some() || state.verifies()),
             declared: node.map(|node| node.declared.clone()).unwrap_or_default(),
             consents: state.consents.clone(),
             undeclared: ask(told),
-            red: ask(node.is_some_and(|node| node.asks_red)),
+            red: ask(node.map_or(state.verifies(), |node| node.asks_red)),
             weights: state.settings().weights,
         })
     }

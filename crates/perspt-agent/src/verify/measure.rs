@@ -130,12 +130,13 @@ impl Actor {
         let tree = TreeUnderTest { files: &files.candidate, base: Some(files.base.tree()), only: None };
         let (reading, mut fault) = self.take_reading_retried(run, slot, tree).await?;
         let files = &files.candidate;
+        let again = run.state.again();
         let is_first = run.state.found.as_ref().is_some_and(|found| found.base.id == files.tree().id());
         if fault.is_none() {
             fault = if is_first {
-                machine_fault(run.plugin, &reading).or_else(|| self.left_out(run, &reading, files))
+                machine_fault(run.plugin, &reading, again).or_else(|| self.left_out(run, &reading, files))
             } else {
-                not_measured(&reading)
+                not_measured(&reading, again)
             };
         }
         Ok(Taken { raw: reading.clone(), reading, fault })

@@ -4,10 +4,10 @@ use std::io::IsTerminal;
 use std::path::Path;
 
 use perspt_agent::AgentError;
-use perspt_agent::open::begin;
-use perspt_agent::ports::{Clock, SystemClock};
+use perspt_agent::open::{Open, begin};
+use perspt_agent::ports::{Clock, SystemClock, View};
 use perspt_core::consent::Grant;
-use perspt_core::event::{Approval, PlanningPolicy, SessionStarted};
+use perspt_core::event::{Approval, PlanningPolicy, Purpose, SessionStarted};
 use perspt_core::reading::PluginName;
 use perspt_core::route::{Tier, TierRoute};
 use perspt_store::Home;
@@ -22,11 +22,7 @@ use crate::wire::Recordings;
 use crate::{out, session_id, wire, workspace};
 
 pub fn run(args: &AgentArgs) -> Result<u8, Failure> {
-    let mut config = Config::load()?.with_run_args(&args.run);
-    config.flag("energy_weights", "--energy-weights", args.energy_weights.clone());
-    config.flag("require", "--require", args.require.clone());
-    config.flag("verifier_strictness", "--verifier-strictness", args.verifier_strictness.clone());
-    config.flag("stability_threshold", "--stability-threshold", args.stability_threshold.clone());
+    let mut config = Config::load()?.with_run_args(&args.run).with_judge_args(&args.judge);
     config.flag("planning_policy", "--planning-policy", args.planning_policy.clone());
     let task = args.task.trim();
     if task.is_empty() {
@@ -141,12 +137,22 @@ pub fn start(
         lang,
         routes,
         planning,
+        purpose: Purpose::Task,
         settings: config.settings()?,
         program: format!("perspt {}", env!("CARGO_PKG_VERSION")),
     };
     let mut output = Output::new(run.json);
-    let left = pending(home, workspace).map_err(AgentError::Store)?;
-    let open = begin(home, SystemClock.now(), started, output.view())?;
+    let open = open(home, started, output.view())?;
+    let maker =
+        Recordings::of(run).around(Models::maker(config)?, &home.session_dir(open.writer.session()))?;
+    let state = wire::drive(home, config, open, maker, output.view())?;
+    Ok(exit_code(&state))
+}
+
+/// Opens a new session. Where another one was killed while it wrote there, that is said.
+pub fn open(home: &Home, started: SessionStarted, view: &mut dyn View) -> Result<Open, Failure> {
+    let left = pending(home, Path::new(&started.workspace)).map_err(AgentError::Store)?;
+    let open = begin(home, SystemClock.now(), started, view)?;
     if let Some(left) = left {
         out::note(&format!(
             "note: session {} was killed while it wrote files here; those writes were first finished or undone \
@@ -154,6 +160,5 @@ pub fn start(
             left.session, left.session
         ));
     }
-    let state = wire::drive(home, config, open, &Recordings::of(run), output.view())?;
-    Ok(exit_code(&state))
+    Ok(open)
 }

@@ -11,6 +11,7 @@ mod node;
 mod resume;
 mod simple_chat;
 mod status;
+mod verify;
 
 use perspt_agent::ports::View;
 use perspt_core::outcome::Outcome;
@@ -25,6 +26,7 @@ pub fn run(args: Args) -> Result<u8, Failure> {
     match args.command {
         Command::Agent(args) => agent::run(&args),
         Command::Resume(args) => resume::run(&args),
+        Command::Verify(args) => verify::run(&args),
         Command::Status(args) => status::run(&args),
         Command::Ledger(args) => ledger::run(&args),
         Command::Approve(args) => answer::approve(&args),

@@ -25,12 +25,19 @@ pub fn run(args: &ResumeArgs) -> Result<u8, Failure> {
     let home = wire::open_home(&config)?;
     let choice = match (&args.session, args.last) {
         (Some(begin), _) => SessionChoice::Named(begin),
-        (None, true) => SessionChoice::Last,
-        (None, false) => SessionChoice::LastHere,
+        (None, true) => SessionChoice::LastTask,
+        (None, false) => SessionChoice::LastTaskHere,
     };
     let id = pick(&home, &choice)?;
     let before = state_of(&home, &id)?;
     let meta = before.meta.clone().ok_or(perspt_agent::AgentError::NeverBegun)?;
+    if before.verifies() {
+        return Err(Failure::usage(
+            "there is nothing to go on with",
+            format!("session {id} only looked at {}", meta.workspace),
+            "run `perspt verify` there again",
+        ));
+    }
     if let Some(end) = before.end.as_ref().filter(|end| !end.reason.is_resumable()) {
         if args.run.json {
             print_ending(&home, &id)?;
@@ -79,7 +86,8 @@ pub fn run(args: &ResumeArgs) -> Result<u8, Failure> {
             cut.kept_as.display()
         ));
     }
-    let state = wire::drive(&home, &config, open, &Recordings::of(&args.run), output.view())?;
+    let maker = Recordings::of(&args.run).around(Models::maker(&config)?, &home.session_dir(&id))?;
+    let state = wire::drive(&home, &config, open, maker, output.view())?;
     Ok(exit_code(&state))
 }
 

@@ -63,7 +63,9 @@ fn show(id: &SessionId, view: &SessionView) {
     if let Some(started) = &view.started {
         field("task", &started.task);
         field("workspace", &started.workspace);
-        field("model", &started.model);
+        if !view.verifies {
+            field("model", &started.model);
+        }
     }
     let tools = view.tools.iter().map(|tool| match &tool.missing {
         None => format!("{} ok", tool.tool),
@@ -91,6 +93,9 @@ fn show(id: &SessionId, view: &SessionView) {
             "spent",
             &format!("{}: {} calls, {tokens} tokens, cost {}", tier.as_str(), spent.steps, cost(spent)),
         );
+    }
+    if let Some(energy) = view.verified.as_ref() {
+        field("energy", &energy_words(energy));
     }
     if let Some(missing) = &view.degraded {
         field("degraded", &format!("{}: {}", missing.tool, missing.why));

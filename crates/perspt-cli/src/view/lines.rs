@@ -13,6 +13,7 @@ use perspt_core::state::{SessionState, Work};
 
 use super::money::models_fields;
 use super::plan::{PlanShown, mode, plan_lines};
+use super::progress::Progress;
 use super::readings::{already_failing, look};
 use super::summary::summary;
 use super::text::{
@@ -24,12 +25,12 @@ use crate::out::{self, plain, value};
 #[derive(Default)]
 pub struct Lines {
     plan: PlanShown,
-    progress: bool,
+    progress: Progress,
 }
 
 impl View for Lines {
     fn saw(&mut self, Appended { at, event, state, history, .. }: Appended<'_>) {
-        self.clear();
+        self.progress.clear();
         if self.plan.is_owed(event) {
             plan_lines(state, out::line);
         }
@@ -63,7 +64,7 @@ impl View for Lines {
             Event::EffectStarted { key, effect, .. } => {
                 already_failing(key.node.as_ref(), effect, state);
                 node_line(key.node.as_ref(), effect, state);
-                self.show_progress(effect);
+                self.progress.show(effect);
             }
             Event::EffectEnded { of, outcome, .. } => ended(of.as_deref(), outcome, at, state),
             Event::NodeProposed { .. } => {}
@@ -91,39 +92,6 @@ impl View for Lines {
             Event::PauseAsked => out::note("pausing: what runs is finished first; Ctrl-C again aborts"),
             Event::AbortAsked { by } => out::line(&format!("ABORT by={}", value(by))),
             Event::SessionEnded { .. } => summary(state, history),
-        }
-    }
-}
-
-impl Lines {
-    fn show_progress(&mut self, effect: &Effect) {
-        if !out::progress_shown() {
-            return;
-        }
-        let what = match effect {
-            Effect::Snapshot => "looking at the workspace",
-            Effect::Probe => "trying the tools",
-            Effect::Fetch { .. } => "fetching dependencies",
-            Effect::LayOut { .. } => "laying out the branch",
-            Effect::Measure { stage, .. } => stage.kind.facts().progress,
-            Effect::RunOldTests { .. } => "running the tests as they were over the new code",
-            Effect::RunNewTests { .. } => "running the new tests over the code as it was",
-            Effect::Judge { .. } => "judging",
-            Effect::Calibrate { .. } => "planting an error to see whether the tools see it",
-            Effect::PlanLocal { .. } => "making a plan of one node",
-            Effect::Assemble { .. } => "gathering context",
-            Effect::Ask { .. } => "asking the model",
-            Effect::Parse { .. } => "reading the answer",
-            Effect::Question { .. } => return,
-            Effect::Publish { .. } => "committing",
-        };
-        self.progress = true;
-        out::prompt(&format!("\r\x1b[K… {what}"));
-    }
-
-    fn clear(&mut self) {
-        if std::mem::take(&mut self.progress) {
-            out::prompt("\r\x1b[K");
         }
     }
 }

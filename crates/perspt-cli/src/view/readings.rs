@@ -51,7 +51,8 @@ fn collected_nothing(reading: &ReadingSummary) -> bool {
         && reading.tests.unwrap_or_default().collected() == 0
 }
 
-fn field(reading: &ReadingSummary) -> String {
+/// What a reading says, as a field.
+pub fn field(reading: &ReadingSummary) -> String {
     let tool = reading.tool.replace(' ', "-");
     match (&reading.status, &reading.tests) {
         (Status::Measured, _) if collected_nothing(reading) => {

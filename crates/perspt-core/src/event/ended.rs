@@ -35,6 +35,21 @@ pub struct RunNote {
     pub output: Option<BlobId>,
 }
 
+/// A git revision of the workspace, and what was changed since.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Since {
+    /// Its commit.
+    pub commit: String,
+    /// Its tree.
+    pub tree: TreeRef,
+    /// The blob that lists what the workspace changes of it.
+    pub changes: BlobId,
+    /// How many files were changed, made or removed.
+    pub changed: u64,
+    /// The language roots that it has.
+    pub roots: Vec<RootRef>,
+}
+
 /// What a branch changes, for people; at most a screenful, with a count of the rest.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct DiffNote {
@@ -211,6 +226,12 @@ pub enum Ended {
         /// What a person should know.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         notes: Vec<String>,
+        /// The revision whose findings are old, where a session that verifies has one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        since: Option<Box<Since>>,
+        /// The commands that read it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        runs: Vec<RunNote>,
     },
     /// Of a snapshot, where the workspace cannot be worked with.
     Unworkable {
@@ -614,15 +635,15 @@ impl Ended {
     /// The commands that the effect ran.
     pub fn runs(&self) -> &[RunNote] {
         match self {
-            Ended::Probed { runs, .. }
+            Ended::Snapshotted { runs, .. }
+            | Ended::Probed { runs, .. }
             | Ended::Fetched { runs }
             | Ended::LaidOut { runs, .. }
             | Ended::LayoutRefused { runs, .. }
             | Ended::Measured { runs, .. }
             | Ended::NewTestsRan { runs, .. }
             | Ended::Calibrated { runs, .. } => runs,
-            Ended::Snapshotted { .. }
-            | Ended::Unworkable { .. }
+            Ended::Unworkable { .. }
             | Ended::Judged { .. }
             | Ended::Overtaken { .. }
             | Ended::Assembled { .. }

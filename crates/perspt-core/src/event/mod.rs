@@ -28,11 +28,11 @@ pub use decode::{Unknown, decode};
 pub use ended::{
     AskNext, CORRECTION_MAX, Calibration, Capture, Decision, DiffNote, Ended, JudgementNote, MENDED_CHARS,
     MENDED_MAX, NEW_ROOTS_MAX, PART_CHARS, PARTS_MAX, ParseState, PlanSource, PromptPart, Provenance,
-    Recovered, RetryClass, RunNote,
+    Recovered, RetryClass, RunNote, Since,
 };
 pub use session::{
-    Approval, MissingTool, PlanningPolicy, RepoMode, RootRef, RootStages, SessionResumed, SessionStarted,
-    Settings, StageTool, Trouble,
+    Approval, MissingTool, PlanningPolicy, Purpose, RepoMode, RootRef, RootStages, SessionResumed,
+    SessionStarted, Settings, StageTool, Trouble,
 };
 
 /// Whether findings are explained before the next answer is asked for.

@@ -105,6 +105,28 @@ impl PlanningPolicy {
     }
 }
 
+/// What a session is for.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "is")]
+pub enum Purpose {
+    /// A task is done, and what is proved is committed.
+    #[default]
+    Task,
+    /// The tree is measured as it is. Nothing is asked, written or committed.
+    Verify {
+        /// The git revision whose findings are old.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        since: Option<String>,
+    },
+}
+
+impl Purpose {
+    /// Whether it is what most sessions are for.
+    fn is_task(&self) -> bool {
+        *self == Purpose::Task
+    }
+}
+
 /// Who answers questions over plan and consents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -143,6 +165,9 @@ pub struct SessionStarted {
     /// How the task becomes a plan, where the user says so. Without it the architect plans, unless its model is small.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planning: Option<PlanningPolicy>,
+    /// What the session is for.
+    #[serde(default, skip_serializing_if = "Purpose::is_task")]
+    pub purpose: Purpose,
     /// The knobs.
     pub settings: Settings,
     /// The program that wrote it.
@@ -163,6 +188,7 @@ impl SessionStarted {
             lang: None,
             routes: Vec::new(),
             planning: None,
+            purpose: Purpose::Task,
             settings: Settings::default(),
             program: String::new(),
         }

@@ -10,7 +10,7 @@ use crate::effect::{Branch, Effect, Expects, Intent};
 use crate::energy::ReadingSummary;
 use crate::event::{
     AnalysisChoice, Approval, AskNext, Calibration, Closed, Decision, Ended, Event, JudgementNote,
-    MissingTool, PlanSource, RetryClass, RootRef, SessionResumed, Trouble, Verdict,
+    MissingTool, PlanSource, Purpose, RetryClass, RootRef, SessionResumed, Trouble, Verdict,
 };
 use crate::grade::Require;
 use crate::ids::{BlobId, EffectId, Millis, NodeId};
@@ -53,6 +53,10 @@ impl SessionState {
                 if self.meta.is_none() {
                     self.span_start = at;
                     self.consents.grants.clone_from(&meta.allow);
+                    if meta.purpose != Purpose::Task {
+                        // There is nothing to plan.
+                        self.planning.work = PlanWork::Done;
+                    }
                     self.meta = Some((**meta).clone());
                 }
             }
@@ -254,15 +258,16 @@ impl SessionState {
                 if closed => {}
             Ended::Broke { trouble } => self.broke = Some(trouble.clone()),
             Ended::Unworkable { trouble } => self.unworkable = Some(trouble.clone()),
-            Ended::Snapshotted { tree, files, repo_mode, roots, .. } => {
+            Ended::Snapshotted { tree, files, repo_mode, roots, since, .. } => {
                 let (files, repo_mode, roots) = (*files, *repo_mode, roots.clone());
-                self.found = Some(Found { base: *tree, files, repo_mode, roots });
+                let since = since.as_deref().cloned();
+                self.found = Some(Found { base: *tree, files, repo_mode, roots, since });
                 self.parent = tree.id.0;
                 self.move_head(*tree);
             }
             Ended::Probed { roots, detail, .. } => {
                 self.probe_detail = Some(*detail);
-                if roots.iter().all(|root| !root.missing.is_empty()) {
+                if !self.verifies() && roots.iter().all(|root| !root.missing.is_empty()) {
                     self.degraded = roots.iter().flat_map(|root| root.missing.first()).next().cloned();
                 }
                 let kept = self.probed.take().unwrap_or_default().into_iter();
@@ -396,6 +401,7 @@ impl SessionState {
                 }
             }
             Ended::Published { commit, head } => self.published(commit, *head),
+            Ended::BaseMoved { .. } if self.verifies() => self.look_anew(),
             Ended::BaseMoved { head, changed, .. } => self.base_moved(&key.node, *head, changed),
         }
         if let Some(id) = &key.node {
@@ -458,7 +464,7 @@ impl SessionState {
     /// A root that cannot be measured is in the way only of nodes that touch it, as one whose tools are missing is.
     fn cannot_measure(&mut self, stage: &StageId, missing: &MissingTool) {
         let here = |root: &RootRef| root.dir == stage.root && root.plugin == stage.plugin;
-        let others = self.live_roots().any(|root| !here(root));
+        let others = self.verifies() || self.live_roots().any(|root| !here(root));
         let open = |node: &&Node| node.end.is_none();
         let concerned = self.nodes.values().filter(open).any(|node| node.roots.iter().any(here));
         let known = self.probed.iter_mut().flatten().find(|stages| here(&stages.root));
@@ -475,6 +481,9 @@ impl SessionState {
         reading: &ReadingSummary,
         environment: &Option<MissingTool>,
     ) {
+        if self.measured_before(effect, reading) {
+            return;
+        }
         // Where a shown stage cannot look, nothing is missing.
         let required = self.role_of(&reading.stage).is_required();
         if let Some(missing) = environment.as_ref().filter(|_| required) {
@@ -492,11 +501,13 @@ impl SessionState {
             && required
             && self.degraded.is_none()
         {
-            self.degraded = Some(MissingTool {
-                tool: reading.tool.clone(),
-                why: why.clone(),
-                install: "see `perspt doctor`".to_owned(),
-            });
+            let (tool, install) = (reading.tool.clone(), "see `perspt doctor`".to_owned());
+            let missing = MissingTool { tool, why: why.clone(), install };
+            match self.verifies() {
+                true if environment.is_some() => {}
+                true => self.cannot_measure(&reading.stage, &missing),
+                false => self.degraded = Some(missing),
+            }
         }
         match self.node_mut(node) {
             Some(node) => {
@@ -547,8 +558,7 @@ impl SessionState {
             Calibration::Unmeasured(why) => Some(MissingTool {
                 tool: self.tool_of(stage),
                 why: why.clone(),
-                install: "make the project's own tests run on this machine, then run `perspt resume`"
-                    .to_owned(),
+                install: format!("make the project's own tests run on this machine, then {}", self.again()),
             }),
         };
         if let Some(missing) = unseeing {

@@ -89,6 +89,11 @@ impl SessionState {
         if self.refused {
             return Some(self.ending(EndReason::Refused, None));
         }
+        if self.verifies() {
+            let over = self.stop == Stop::No && self.next_effects().is_empty();
+            let (reason, trouble) = if over { self.verified() } else { (EndReason::Paused, None) };
+            return (over || self.stop == Stop::Pause).then(|| self.ending(reason, trouble));
+        }
         if self.stop == Stop::Pause {
             return Some(self.ending(EndReason::Paused, None));
         }
@@ -357,6 +362,9 @@ impl SessionState {
 
     /// What each node was judged by is of the head's own tree; what only the last look measured was judged then.
     fn final_pass(&self, ends: &[NodeEnd]) -> FinalPass {
+        if self.verifies() {
+            return if self.is_clean() { FinalPass::Clean } else { FinalPass::Red };
+        }
         if !ends.contains(&NodeEnd::Committed) {
             return FinalPass::NotNeeded;
         }

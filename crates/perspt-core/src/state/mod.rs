@@ -9,6 +9,7 @@ mod apply;
 mod due;
 mod node;
 mod tree;
+mod verify;
 mod wanted;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,7 +22,7 @@ use crate::effect::{Branch, Effect, EffectKey, EffectKind, EffectNote, Intent, Q
 use crate::energy::ReadingSummary;
 use crate::event::{
     Calibration, Ended, Event, JudgementNote, KeptPlace, MissingTool, PlanSource, PlanningPolicy, RepoMode,
-    RootRef, RootStages, SessionStarted, Trouble,
+    RootRef, RootStages, SessionStarted, Since, Trouble,
 };
 use crate::hash::Sha;
 use crate::ids::{BlobId, EffectId, Millis, NodeId, TreeId};
@@ -73,6 +74,9 @@ pub struct Found {
     pub repo_mode: RepoMode,
     /// The language roots.
     pub roots: Vec<RootRef>,
+    /// The revision whose findings are old.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<Since>,
 }
 
 /// Requests to the model on behalf of the architect or one node.
@@ -219,6 +223,9 @@ pub struct SessionState {
     pub baseline: Baseline,
     /// Tests seen to be flaky, and the two first runs that tell: the session's first baseline.
     pub first_baseline: BTreeMap<String, Vec<BlobId>>,
+    /// Of a session that verifies: the readings of the revision whose findings are old.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub old_readings: BTreeMap<String, ReadingSummary>,
     /// Stages that were shown to see.
     pub calibrated: BTreeMap<String, Calibration>,
     /// The last question that was answered, and from where.

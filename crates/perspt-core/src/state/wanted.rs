@@ -7,7 +7,7 @@ use super::{Found, PlanWork, SessionState, Stop, Wanted, stage_key};
 use crate::budget::{BudgetKind, Spend};
 use crate::effect::{AskRoute, Branch, Effect, EffectKey, Expects, Intent, Question};
 use crate::energy::ReadingSummary;
-use crate::event::{Approval, RootRef};
+use crate::event::{Approval, RootRef, RootStages};
 use crate::hash::Sha;
 use crate::ids::{BlobId, EffectId, Millis, NodeId, SessionId};
 use crate::outcome::NodeEnd;
@@ -134,6 +134,9 @@ impl SessionState {
         if let Some(effect) = self.baseline_effect(head) {
             return session(effect);
         }
+        if self.verifies() {
+            return self.verify_effect(found, head).and_then(session);
+        }
         if !self.planned_roots.iter().all(|root| self.root_stages(root).is_some()) {
             return session(Effect::Probe);
         }
@@ -219,10 +222,12 @@ impl SessionState {
 
     /// The roots whose tools work.
     pub(super) fn live_roots(&self) -> impl Iterator<Item = &RootRef> {
-        self.probed.iter().flatten().filter(|stages| stages.missing.is_empty()).map(|stages| &stages.root)
+        // One that verifies looks with what there is, and says what is missing.
+        let works = |stages: &&RootStages| self.verifies() || stages.missing.is_empty();
+        self.probed.iter().flatten().filter(works).map(|stages| &stages.root)
     }
 
-    fn measure(branch: &Branch, stage: StageId, run: u32) -> Effect {
+    pub(super) fn measure(branch: &Branch, stage: StageId, run: u32) -> Effect {
         Effect::Measure { branch: *branch, stage, run }
     }
 

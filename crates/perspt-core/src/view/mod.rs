@@ -15,6 +15,7 @@ use serde::Serialize;
 use crate::budget::{BudgetLimits, Spend};
 use crate::consent::Grant;
 use crate::effect::{EffectNote, Question};
+use crate::energy::Energy;
 use crate::event::{KeptPlace, MissingTool, PlanSource, RepoMode, SessionStarted, Trouble};
 use crate::hash::Sha;
 use crate::ids::{EffectId, NodeId, TreeId};
@@ -55,6 +56,10 @@ pub struct SessionView {
     pub tools: Vec<ToolView>,
     /// The first tool that cannot be used and is needed.
     pub degraded: Option<MissingTool>,
+    /// Whether it only measures the tree as it is.
+    pub verifies: bool,
+    /// The energy of that tree.
+    pub verified: Option<Energy>,
     /// The adopted plan.
     pub plan: Option<PlanView>,
     /// Its nodes, in order.
@@ -156,6 +161,12 @@ impl SessionView {
             repo_mode: state.found.as_ref().map(|found| found.repo_mode),
             tools: tools(state),
             degraded: state.degraded.clone(),
+            verifies: state.verifies(),
+            verified: state
+                .last_look
+                .as_ref()
+                .filter(|_| state.verifies())
+                .map(|(_, judgement)| judgement.energy.clone()),
             plan: state.planning.adopted.map(|(hash, revision, source)| PlanView { hash, revision, source }),
             nodes: nodes.map(|node| NodeView::of(state, node, history)).collect(),
             doing: state

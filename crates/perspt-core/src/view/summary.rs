@@ -73,6 +73,9 @@ impl Summary {
 fn next(state: &SessionState, completed: usize) -> String {
     let session = state.meta.as_ref().map(|meta| meta.session.to_string()).unwrap_or_default();
     let resumable = state.end.as_ref().is_none_or(|end| end.reason.is_resumable());
+    if let Some(meta) = state.meta.as_ref().filter(|_| state.verifies()) {
+        return format!("perspt verify {}", quoted(&meta.workspace));
+    }
     match (resumable, completed) {
         (true, _) => format!("perspt resume {session}{}", allow_flags(state)),
         (false, 0) => format!("perspt status {session}"),

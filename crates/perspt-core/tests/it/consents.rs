@@ -494,6 +494,8 @@ fn the_old_tests_of_every_root_that_had_some_are_run() {
     let mut world = World::lucky();
     let roots = vec![root("", "rust"), root("py", "python")];
     let found = Ended::Snapshotted {
+        since: None,
+        runs: vec![],
         tree: tree("base"),
         files: 2,
         repo_mode: perspt_core::event::RepoMode::Existing,
@@ -591,6 +593,8 @@ fn where_nothing_can_be_measured_perspts_own_look_is_all_there_is() {
     let mut world = World::lucky();
     world.until(|flight| flight.effect == Effect::Snapshot);
     world.ends_with(Ended::Snapshotted {
+        since: None,
+        runs: vec![],
         tree: tree("base"),
         files: 2,
         repo_mode: perspt_core::event::RepoMode::Existing,

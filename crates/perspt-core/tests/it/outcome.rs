@@ -38,6 +38,7 @@ fn documented(reason: EndReason, nodes: &[NodeEnd], closing: Closing) -> u8 {
         (5, reason == Budget),
         (6, reason == Degraded),
         (7, matches!(reason, Refused | Consents) || (closed && nodes.contains(&Rejected))),
+        (0, closed && nodes.is_empty() && closing.final_pass == Clean),
         (4, closed && committed == 0),
         (3, closed && (committed < nodes.len() || closing.final_pass == Red)),
     ];
@@ -65,6 +66,13 @@ fn only_a_whole_and_clean_session_succeeds() {
     assert_eq!(outcome(NodesClosed, &[Escalated, Blocked], clean), Outcome::Failed);
     let red = Closing { final_pass: Red };
     assert_eq!(outcome(NodesClosed, &[Committed], red), Outcome::PartialSuccess);
+}
+
+#[test]
+fn a_session_without_nodes_is_what_its_look_at_the_tree_is() {
+    assert_eq!(outcome(NodesClosed, &[], Closing { final_pass: Clean }), Outcome::Success);
+    assert_eq!(outcome(NodesClosed, &[], Closing { final_pass: Red }), Outcome::Failed);
+    assert_eq!(outcome(Degraded, &[], Closing { final_pass: Clean }), Outcome::DegradedVerification);
 }
 
 #[test]

@@ -21,6 +21,9 @@ use perspt_core::tree::Change;
 
 use crate::support::*;
 
+/// The longest name of a revision that the command line takes.
+const REVISION_CHARS: usize = 400;
+
 /// What the log takes.
 const MOST: usize = 16 * 1024;
 /// Files of a node, of a context package, of a commit.
@@ -361,6 +364,14 @@ fn ends() -> Vec<Ended> {
             roots: (0..40).map(wide_root).collect(),
             git_head: Some("0".repeat(64)),
             notes: lines(8, 300),
+            since: Some(Box::new(Since {
+                commit: "0".repeat(64),
+                tree: tree("s"),
+                changes: blob("c"),
+                changed: u64::MAX,
+                roots: (0..40).map(wide_root).collect(),
+            })),
+            runs: runs().into_iter().take(4).collect(),
         },
         Ended::Unworkable { trouble: troubled() },
         Ended::Probed {
@@ -498,6 +509,12 @@ pub fn events() -> Vec<Event> {
     let key = EffectKey { node: Some(node()), generation: u32::MAX, ordinal: u32::MAX };
     let mut events = vec![
         Event::SessionStarted(Box::new(start)),
+        // One that verifies has no task, no routes and no grants.
+        Event::SessionStarted(Box::new(SessionStarted {
+            purpose: Purpose::Verify { since: Some("r".repeat(REVISION_CHARS)) },
+            workspace: "w".repeat(1000),
+            ..started(Settings::default())
+        })),
         Event::SessionResumed(SessionResumed {
             model: Some("m".repeat(MODEL_CHARS)),
             base_url: Some("u".repeat(SHORT_URL_CHARS)),

@@ -17,4 +17,5 @@ mod shortcuts;
 mod stops;
 mod support;
 mod tools;
+mod verify;
 mod waiting;

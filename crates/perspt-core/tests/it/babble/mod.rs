@@ -391,6 +391,8 @@ impl Babble<'_> {
     pub fn ended(&mut self) -> Ended {
         match self.0.below(24) {
             0 => Ended::Snapshotted {
+                since: None,
+                runs: vec![],
                 tree: self.tree(),
                 files: self.number(),
                 repo_mode: self.0.pick(&[RepoMode::Existing, RepoMode::Greenfield]),

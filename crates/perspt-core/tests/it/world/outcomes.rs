@@ -111,6 +111,8 @@ impl World {
         }
         let roots = [vec![root("", "rust")], vec![root("", "rust"), root("py", "python")], vec![]];
         Ended::Snapshotted {
+            since: None,
+            runs: vec![],
             tree: tree("base"),
             files: 12,
             repo_mode: self.dice.pick(&[RepoMode::Existing, RepoMode::Existing, RepoMode::Greenfield]),

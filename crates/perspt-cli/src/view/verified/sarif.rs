@@ -1,0 +1,128 @@
+//! The report as SARIF 2.1.0, for code scanning.
+
+use std::collections::BTreeSet;
+
+use perspt_core::path::RelPath;
+use perspt_core::residual::Severity;
+use serde_json::{Value, json};
+
+use super::Report;
+use super::report::{Counted, FindingReport, Verified};
+use crate::out;
+
+const SCHEMA: &str =
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
+
+pub fn print(report: &Report) {
+    if let Ok(text) = serde_json::to_string_pretty(&document(report)) {
+        text.lines().for_each(out::json_line);
+    }
+}
+
+fn document(report: &Report) -> Value {
+    let rules: BTreeSet<&str> = report.findings.iter().map(|finding| finding.class).collect();
+    let rules: Vec<Value> = rules.into_iter().map(|rule| json!({"id": rule, "name": rule})).collect();
+    let missing = report.missing.iter().map(|missing| {
+        let missing = &missing.missing;
+        notification(&format!("{}: {}; {}", missing.tool, missing.why, missing.install))
+    });
+    let trouble = report.trouble.iter().filter(|_| report.missing.is_empty());
+    let trouble =
+        trouble.map(|trouble| notification(&format!("{}: {}; {}", trouble.what, trouble.why, trouble.todo)));
+    let looked = matches!(report.result, Verified::Clean | Verified::Red);
+    json!({
+        "$schema": SCHEMA,
+        "version": "2.1.0",
+        "runs": [{
+            "tool": {"driver": {
+                "name": "perspt",
+                "version": env!("CARGO_PKG_VERSION"),
+                "rules": rules,
+            }},
+            "columnKind": "unicodeCodePoints",
+            "invocations": [{
+                "executionSuccessful": looked,
+                "exitCode": report.exit_code,
+                "toolExecutionNotifications": missing.chain(trouble).collect::<Vec<_>>(),
+            }],
+            "results": report.findings.iter().map(result).collect::<Vec<_>>(),
+        }],
+    })
+}
+
+fn notification(text: &str) -> Value {
+    json!({"level": "error", "message": {"text": text}})
+}
+
+fn result(finding: &FindingReport) -> Value {
+    let level = match (finding.counted, finding.severity) {
+        (Counted::Yes, _) | (Counted::Old, Severity::Error) => "error",
+        (Counted::Shown | Counted::Old, Severity::Warning) | (Counted::Shown, Severity::Error) => "warning",
+        (Counted::Shown | Counted::Old, Severity::Note) => "note",
+    };
+    let named = finding.symbol.as_ref().filter(|symbol| !finding.message.contains(symbol.as_str()));
+    let text = match named {
+        Some(symbol) => format!("{symbol}: {}", finding.message),
+        None => finding.message.clone(),
+    };
+    let mut result = json!({
+        "ruleId": finding.class,
+        "level": level,
+        "message": {"text": text},
+        "partialFingerprints": {"perspt/v1": finding.fingerprint},
+        "properties": {
+            "root": finding.root,
+            "language": finding.language,
+            "stage": finding.stage,
+            "tool": finding.tool,
+            "symbol": finding.symbol,
+            "why": finding.why,
+        },
+        "locations": locations(finding),
+    });
+    match finding.counted {
+        Counted::Old => result["baselineState"] = json!("unchanged"),
+        Counted::Yes | Counted::Shown => {}
+    }
+    result
+}
+
+fn locations(finding: &FindingReport) -> Vec<Value> {
+    let Some(file) = &finding.file else { return Vec::new() };
+    let mut place = json!({"artifactLocation": {"uri": uri(file)}});
+    if let Some(line) = finding.line {
+        let mut region = json!({"startLine": line});
+        if let Some(column) = finding.column {
+            region["startColumn"] = json!(column);
+        }
+        place["region"] = region;
+    }
+    vec![json!({"physicalLocation": place})]
+}
+
+/// A path as a relative reference: every byte that may not stand there as it is becomes its number. A colon in the first
+/// part would make it a scheme.
+fn uri(path: &RelPath) -> String {
+    let mut uri = String::new();
+    for byte in path.as_str().bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' | b'@' | b'+' => {
+                uri.push(char::from(byte));
+            }
+            _ => uri.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    uri
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_becomes_a_relative_reference() {
+        assert_eq!(uri(&RelPath::parse("src/a b#c%.rs").unwrap()), "src/a%20b%23c%25.rs");
+        assert_eq!(uri(&RelPath::parse("c:x/ä.py").unwrap()), "c%3Ax/%C3%A4.py");
+    }
+}
