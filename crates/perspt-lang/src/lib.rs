@@ -25,6 +25,7 @@ mod python;
 mod rust;
 mod shared;
 pub mod shell;
+pub mod signature;
 mod syntax;
 
 pub use plugin::Plugin;

@@ -20,8 +20,12 @@ pub struct OutlineItem {
     pub name: String,
     /// The names of the items around it, the outermost first.
     pub scope: Vec<String>,
-    /// How it is declared, in one line.
+    /// How it is declared, in one line, cut where it is long.
     pub signature: String,
+    /// How it is declared, as it is written.
+    pub declaration: String,
+    /// The line on which that begins, from 1.
+    pub declared_at: u32,
     /// Its first and last line, from 1; with what stands before it and belongs to it: comments, attributes, decorators.
     pub lines: (u32, u32),
 }
@@ -109,11 +113,13 @@ impl Reader<'_> {
         let Some(parts) = (self.definition)(node, above) else { return self.children(cursor) };
         let name = self.text.get(parts.name.byte_range()).unwrap_or_default();
         let name = name.split('<').next().unwrap_or_default().trim().to_owned();
-        let signature = self.signature(node, &parts);
+        let declaration = self.declaration(node, &parts).to_owned();
         self.items.push(OutlineItem {
             name: name.clone(),
             scope: self.scope.clone(),
-            signature,
+            signature: one_line(&declaration).trim_end_matches(['{', '=', ':', ';', ' ']).to_owned(),
+            declaration,
+            declared_at: row(parts.from.start_position().row),
             lines: (first, last_row(node)),
         });
         self.scope.push(name);
@@ -121,10 +127,9 @@ impl Reader<'_> {
         self.scope.pop();
     }
 
-    fn signature(&self, node: Node<'_>, parts: &Parts<'_>) -> String {
+    fn declaration(&self, node: Node<'_>, parts: &Parts<'_>) -> &str {
         let until = parts.until.map_or(node.end_byte(), |until| until.start_byte());
-        let text = self.text.get(parts.from.start_byte()..until).unwrap_or_default();
-        one_line(text).trim_end_matches(['{', '=', ':', ';', ' ']).to_owned()
+        self.text.get(parts.from.start_byte()..until).unwrap_or_default()
     }
 }
 
