@@ -30,7 +30,7 @@ mod syntax;
 
 pub use plugin::Plugin;
 pub use shared::mentions::mentions;
-pub use syntax::{OutlineItem, outline};
+pub use syntax::{Imported, OutlineItem, imports, outline};
 
 static PLUGINS: [&dyn Plugin; 2] = [&rust::Rust, &python::Python];
 

@@ -1,6 +1,7 @@
 //! Whether a declaration keeps a promise.
 
-use super::declaration::{Declaration, Names, Param, Sort};
+use super::declaration::{Declaration, Names, Sort};
+use super::params::Param;
 use super::tokens::{Token, shown};
 use super::types::{Around, Side};
 use crate::syntax::OutlineItem;
@@ -38,8 +39,7 @@ fn sorts(promise: &Declaration, declared: &Declaration) -> Match {
     match (promise.sort, declared.sort) {
         (_, Sort::Addition) if promise.sort != Sort::Addition => Match::Another,
         (Sort::Unsaid, _) if promise.params.is_none() && promise.result.is_none() => Match::Fits,
-        (Sort::Function | Sort::Unsaid, Sort::Function) => Match::Fits,
-        (Sort::Function, Sort::Value | Sort::Unsaid) | (Sort::Unsaid, Sort::Value | Sort::Unsaid) => {
+        (Sort::Function | Sort::Unsaid, Sort::Function | Sort::Value | Sort::Unsaid) => {
             let compared = promise.params.is_none() || declared.params.is_some();
             if compared { Match::Fits } else { Match::Incomparable }
         }

@@ -2,6 +2,8 @@
 
 use perspt_core::path::RelPath;
 
+use super::params::{Param, params};
+use super::reader::Reader;
 use super::tokens::{Gap, Token, closing, split, tokens};
 
 /// What is declared.
@@ -15,19 +17,6 @@ pub(super) enum Sort {
     Addition,
     /// No word says it.
     Unsaid,
-}
-
-/// A parameter, a field or a variant.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Param {
-    /// Its name, where it has one of its own.
-    pub name: Option<String>,
-    /// Its type, where one is said.
-    pub of: Option<Vec<Token>>,
-    /// Whether callers may leave it out.
-    pub optional: bool,
-    /// As it is written.
-    pub text: String,
 }
 
 /// Whether callers see the names of parameters.
@@ -135,100 +124,9 @@ fn read_name(tokens: &[Token], names: Names) -> Option<Declaration> {
     })
 }
 
-struct Reader<'t> {
-    rest: &'t [Token],
-}
-
-impl<'t> Reader<'t> {
-    fn peek(&self) -> &'t str {
-        self.rest.first().map_or("", |token| token.text.as_str())
-    }
-
-    fn take(&mut self, texts: &[&str]) -> bool {
-        let is_it = !self.rest.is_empty() && texts.contains(&self.peek());
-        if is_it {
-            self.rest = &self.rest[1..];
-        }
-        is_it
-    }
-
-    /// What stands in the brackets that begin here.
-    fn group(&mut self, open: &str) -> Option<&'t [Token]> {
-        if self.peek() != open {
-            return None;
-        }
-        // A declaration that was cut has no end.
-        let end = closing(self.rest).unwrap_or(self.rest.len());
-        let inner = &self.rest[1..end];
-        self.rest = self.rest.get(end + 1..).unwrap_or_default();
-        Some(inner)
-    }
-
-    fn word(&mut self) -> Option<&'t str> {
-        let first = self.rest.first().filter(|token| token.is_word())?;
-        self.rest = &self.rest[1..];
-        Some(first.text.as_str())
-    }
-
-    /// A name with what it stands in.
-    fn path(&mut self) -> Option<Vec<String>> {
-        let mut path = vec![self.word()?.to_owned()];
-        while [".", "::"].contains(&self.peek()) && self.rest.get(1).is_some_and(Token::is_word) {
-            self.rest = &self.rest[1..];
-            path.push(self.word()?.to_owned());
-        }
-        Some(path)
-    }
-
-    /// Everything before one of these on this level.
-    fn until(&mut self, ends: &[&str]) -> &'t [Token] {
-        let found = split(self.rest, |token| ends.contains(&token.text.as_str()));
-        let begins = self.rest.first().is_some_and(|token| ends.contains(&token.text.as_str()));
-        let taken = if begins { &self.rest[..0] } else { found.first().copied().unwrap_or_default() };
-        self.rest = &self.rest[taken.len()..];
-        taken
-    }
-}
-
 fn read(tokens: &[Token], names: Names) -> Option<Declaration> {
     let mut reader = Reader { rest: tokens };
-    while BEFORE.contains(&reader.peek())
-        && reader.rest.len() > 1
-        && ![":", "::", "."].contains(&reader.rest[1].text.as_str())
-    {
-        reader.rest = &reader.rest[1..];
-        if reader.rest.first().is_some_and(|token| token.before == Gap::None) {
-            reader.group("(");
-        }
-    }
-    // `const fn`, and `extern "C" fn`.
-    let literal = reader.peek().starts_with('"')
-        || (reader.peek() == "const"
-            && reader.rest.get(1).is_some_and(|next| ["fn", "unsafe"].contains(&next.text.as_str())));
-    if literal {
-        reader.rest = &reader.rest[1..];
-        reader.take(&["unsafe"]);
-    }
-    let word = reader.peek();
-    let sort = match word {
-        "fn" | "def" | "func" | "function" | "fun" | "sub" => Sort::Function,
-        "class" | "struct" | "enum" | "trait" | "interface" | "type" | "union" | "record" => Sort::Type,
-        "const" | "static" | "let" | "var" | "val" => Sort::Value,
-        "mod" | "module" | "namespace" | "package" => Sort::Module,
-        "impl" => Sort::Addition,
-        _ => Sort::Unsaid,
-    };
-    // A function may be called `type` or `module`.
-    let is_name =
-        reader.rest.get(1).is_none_or(|next| ["(", ":"].contains(&next.text.as_str())) && word != "func";
-    let sort = if is_name { Sort::Unsaid } else { sort };
-    if sort != Sort::Unsaid {
-        reader.rest = &reader.rest[1..];
-        reader.take(&["*", "mut"]);
-    }
-    if word == "func" {
-        reader.group("(");
-    }
+    let (sort, word) = leading_words(&mut reader);
     let mut generics = Vec::new();
     if sort == Sort::Addition {
         generics = generic_names(reader.group("<").unwrap_or_default());
@@ -264,6 +162,43 @@ fn read(tokens: &[Token], names: Names) -> Option<Declaration> {
     }
 }
 
+/// Goes past the words before a name, and says what they declare.
+fn leading_words<'t>(reader: &mut Reader<'t>) -> (Sort, &'t str) {
+    let text = |token: Option<&'t Token>| token.map_or("", |token| token.text.as_str());
+    while BEFORE.contains(&reader.peek()) && !["", ":", "::", "."].contains(&text(reader.rest.get(1))) {
+        reader.rest = &reader.rest[1..];
+        if reader.rest.first().is_some_and(|token| token.before == Gap::None) {
+            reader.group("(");
+        }
+    }
+    // `const fn`, and `extern "C" fn`.
+    let is_const = reader.peek() == "const" && ["fn", "unsafe"].contains(&text(reader.rest.get(1)));
+    if is_const || reader.peek().starts_with('"') {
+        reader.rest = &reader.rest[1..];
+        reader.take(&["unsafe"]);
+    }
+    let word = reader.peek();
+    let sort = match word {
+        "fn" | "def" | "func" | "function" | "fun" | "sub" => Sort::Function,
+        "class" | "struct" | "enum" | "trait" | "interface" | "type" | "union" | "record" => Sort::Type,
+        "const" | "static" | "let" | "var" | "val" => Sort::Value,
+        "mod" | "module" | "namespace" | "package" => Sort::Module,
+        "impl" => Sort::Addition,
+        _ => Sort::Unsaid,
+    };
+    // A function may be called `type` or `module`.
+    let is_name = ["", "(", ":"].contains(&text(reader.rest.get(1))) && word != "func";
+    if is_name || sort == Sort::Unsaid {
+        return (Sort::Unsaid, word);
+    }
+    reader.rest = &reader.rest[1..];
+    reader.take(&["*", "mut"]);
+    if word == "func" {
+        reader.group("(");
+    }
+    (sort, word)
+}
+
 fn of_type(mut declaration: Declaration, mut reader: Reader<'_>, word: &str) -> Declaration {
     if word == "class" || word == "trait" {
         return declaration;
@@ -273,12 +208,10 @@ fn of_type(mut declaration: Declaration, mut reader: Reader<'_>, word: &str) -> 
         return declaration;
     }
     reader.until(&["{"]);
-    let is_record = ["struct", "enum", "interface", "type", "union", "record"].contains(&word);
+    // Other languages part fields by lines, and a declaration of which only a line is known has no end.
+    let is_record = ["struct", "enum", "union"].contains(&word) && closing(reader.rest).is_some();
     let inner = reader.group("{").filter(|_| is_record);
-    declaration.fields = inner.map(|inner| {
-        let lines = |token: &Token| [",", ";"].contains(&token.text.as_str());
-        split(inner, lines).into_iter().filter_map(param).collect()
-    });
+    declaration.fields = inner.map(params);
     declaration
 }
 
@@ -297,6 +230,9 @@ fn of_function(mut declaration: Declaration, mut reader: Reader<'_>) -> Option<D
             return Some(declaration).filter(|_| is_value || is_type(after.unwrap_or_default()));
         }
         declaration.result = None;
+    }
+    if closing(reader.rest).is_none() {
+        return Some(declaration);
     }
     let inner = reader.group("(")?;
     if inner.iter().any(|token| is_value_token(&token.text))
@@ -349,65 +285,4 @@ fn generic_names(inner: &[Token]) -> Vec<String> {
         .filter_map(|part| part.iter().find(|token| token.is_word() && token.text != "const"))
         .map(|token| token.text.clone())
         .collect()
-}
-
-fn params(inner: &[Token]) -> Vec<Param> {
-    split(inner, |token| token.text == ",").into_iter().filter_map(param).collect()
-}
-
-/// A parameter; none of marks that only say how those around them are given.
-fn param(tokens: &[Token]) -> Option<Param> {
-    let text = super::tokens::shown(tokens);
-    let mut reader = Reader { rest: tokens };
-    while reader.rest.len() > 1
-        && reader.take(&[
-            "pub",
-            "mut",
-            "ref",
-            "public",
-            "private",
-            "protected",
-            "readonly",
-            "final",
-            "val",
-            "var",
-            "crate",
-        ])
-    {
-        reader.group("(");
-    }
-    let spread = reader.take(&["*", "**", "..."]) && !reader.rest.is_empty();
-    if ["*", "/", "**"].contains(&text.as_str()) {
-        return None;
-    }
-    let (head, default) = match split(reader.rest, |token| token.text == "=").as_slice() {
-        [head, _, ..] => (*head, true),
-        [head] => (*head, false),
-        [] => return None,
-    };
-    let reader = Reader { rest: head };
-    let name = reader.rest.first().filter(|token| token.is_word()).map(|token| token.text.clone());
-    let after = reader.rest.get(1).map_or("", |token| token.text.as_str());
-    let (name, of, asks) = match (name, after) {
-        (Some(name), "") => (Some(name), None, false),
-        (Some(name), ":") => (Some(name), Some(&head[2..]), false),
-        (Some(name), "?") => (Some(name), head.get(3..), true),
-        // `ctx context.Context`, `xs []int`, `s *Server`
-        (Some(name), next)
-            if (head[1].is_word() || ["*", "[", "..."].contains(&next)) && head[1].before != Gap::None =>
-        {
-            (Some(name), Some(&head[1..]), false)
-        }
-        // A pattern, or a type without a name.
-        (_, _)
-            if reader.peek() == "{"
-                || (reader.peek() == "[" && head.iter().any(|token| token.text == ":")) =>
-        {
-            let inner = closing(head).map_or(0, |end| end + 1);
-            (None, head.get(inner + 1..), false)
-        }
-        (_, _) => (None, Some(head), false),
-    };
-    let of = of.filter(|of| !of.is_empty()).map(<[Token]>::to_vec);
-    Some(Param { name, of, optional: spread || default || asks, text })
 }

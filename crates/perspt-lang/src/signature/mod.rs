@@ -4,6 +4,8 @@
 
 mod compare;
 mod declaration;
+mod params;
+mod reader;
 mod tokens;
 mod types;
 

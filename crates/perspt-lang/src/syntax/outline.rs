@@ -45,17 +45,21 @@ impl OutlineItem {
 
 /// The items of a source, in the order of their first lines.
 pub fn outline(path: &RelPath, text: &str) -> Vec<OutlineItem> {
-    let known = match path.extension() {
+    let read = |(language, definition)| by_syntax(language, definition, text);
+    known(path).and_then(read).unwrap_or_else(|| plain::outline(text))
+}
+
+/// The language of a file, and what an item is in it.
+pub(super) fn known(path: &RelPath) -> Option<(&'static Language, Definition)> {
+    match path.extension() {
         Some("rs") => Some((&RUST, rust_item as Definition)),
         Some("py" | "pyi") => Some((&PYTHON, python_item as Definition)),
         Some(_) | None => None,
-    };
-    let read = |(language, definition)| by_syntax(language, definition, text);
-    known.and_then(read).unwrap_or_else(|| plain::outline(text))
+    }
 }
 
 /// What an item is made of.
-struct Parts<'t> {
+pub(super) struct Parts<'t> {
     name: Node<'t>,
     /// What its signature begins with.
     from: Node<'t>,
@@ -64,7 +68,7 @@ struct Parts<'t> {
 }
 
 /// The parts of a node that is an item, given the kind of the node above it.
-type Definition = for<'t> fn(Node<'t>, &str) -> Option<Parts<'t>>;
+pub(super) type Definition = for<'t> fn(Node<'t>, &str) -> Option<Parts<'t>>;
 
 fn by_syntax(language: &Language, definition: Definition, text: &str) -> Option<Vec<OutlineItem>> {
     let (tree, _) = tree(language, text)?;

@@ -287,6 +287,9 @@ fn other_languages_are_compared_by_the_same_tokens() {
     {
         assert_eq!(said(promise, "a.ts", typed), ["yes"], "{promise}");
     }
+    let cut = "export function wide(\n  a,\n) {\n}\nclass Pair {\n  a: u8,\n}\n";
+    assert!(said("wide(a)", "a.xyz", cut)[0].starts_with('?'), "only its first line is known");
+    assert_eq!(said("struct Pair { a: u8 }", "a.xyz", cut.replace("class", "struct").as_str()), ["yes"]);
     let go = "func Run(ctx context.Context, names []string) error {\n}\n";
     for promise in ["func Run(ctx context.Context, names []string) error", "Run(ctx, names)"] {
         assert_eq!(said(promise, "a.go", go), ["yes"], "{promise}");
@@ -295,4 +298,37 @@ fn other_languages_are_compared_by_the_same_tokens() {
         said("func Run(ctx context.Context, names []string) (int, error)", "a.go", go),
         ["1: it gives `error`, and `(int, error)` is promised"]
     );
+}
+
+#[test]
+fn what_is_imported_is_known_by_the_parts_of_its_name() {
+    let found = |file: &str, source: &str, module: &str| {
+        let all = perspt_lang::imports(&RelPath::parse(file).unwrap(), source)?;
+        Some(all.into_iter().filter(|one| one.is_of(module)).map(|one| one.line).collect::<Vec<_>>())
+    };
+    let rust = "use std::{fmt, io::Read};\nuse crate::db::pool as other;\nfn f() { use net::*; }\n";
+    for (module, lines) in [
+        ("db", vec![2]),
+        ("crate::db", vec![2]),
+        ("std::io", vec![1]),
+        ("net", vec![3]),
+        ("other", vec![]),
+        ("pool::x", vec![]),
+        ("", vec![]),
+    ] {
+        assert_eq!(found("a.rs", rust, module), Some(lines), "{module}");
+    }
+    let python =
+        "import os.path as p\nfrom app.db import (\n    load,\n)\ndef f():\n    from http import *\n";
+    for (module, lines) in [
+        ("app.db", vec![2]),
+        ("db", vec![2]),
+        ("os", vec![1]),
+        ("http", vec![6]),
+        ("p", vec![]),
+        ("ht", vec![]),
+    ] {
+        assert_eq!(found("a.py", python, module), Some(lines), "{module}");
+    }
+    assert_eq!(found("a.xyz", "import a", "a"), None);
 }
