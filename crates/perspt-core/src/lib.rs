@@ -7,6 +7,7 @@ pub mod budget;
 pub mod bundle;
 pub mod consent;
 pub mod context;
+pub mod contract;
 pub mod effect;
 pub mod energy;
 pub mod event;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::consent::TestDeclaration;
+use crate::contract::Check;
 use crate::ids::NodeId;
 use crate::path::RelPath;
 
@@ -76,13 +77,16 @@ pub struct WeightedTest {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Contract {
-    /// The signature the node exports, in prose or code.
+    /// The signatures the node exports, one a line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interface_signature: Option<String>,
-    /// Statements that are to hold.
+    /// Statements that are to hold, in prose: no tool looks at them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub invariants: Vec<String>,
-    /// Texts that must not appear in the node's files.
+    /// Statements that are to hold, in forms that are checked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<Check>,
+    /// Patterns that no line may match which the node writes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub forbidden_patterns: Vec<String>,
     /// Tests with weights.

@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::contract::PromiseReading;
 use crate::event::RootRef;
 use crate::grade::Grade;
 use crate::ids::TreeId;
@@ -226,6 +227,7 @@ impl Reading {
             residuals: Vec::new(),
             tests: None,
             inventory: None,
+            promises: Vec::new(),
             looked: BTreeSet::new(),
             reach: BTreeMap::new(),
             parts: Vec::new(),
@@ -278,6 +280,9 @@ pub struct Reading {
     /// Of perspt's own look: what the candidate did to tests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inventory: Option<Inventory>,
+    /// Of perspt's own look: what became of each promise of the node's contract.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub promises: Vec<PromiseReading>,
     /// The files of the tree that the tool really read, as far as it tells.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub looked: BTreeSet<RelPath>,

@@ -107,6 +107,10 @@ pub enum Class {
     OutputMissing,
     /// The contract forbids this text.
     ForbiddenPattern,
+    /// A promised signature is missing, or is another one.
+    Signature,
+    /// A checked statement of the contract does not hold.
+    Invariant,
     /// Code that stands in for code still to be written.
     Stub,
     /// An existing test, or what decides how tests run, was changed and nobody said so.
@@ -153,6 +157,8 @@ impl Class {
             Class::NothingChanged => "nothing-changed",
             Class::OutputMissing => "output-missing",
             Class::ForbiddenPattern => "forbidden-pattern",
+            Class::Signature => "signature",
+            Class::Invariant => "invariant",
             Class::Stub => "stub",
             Class::UndeclaredChange => "undeclared-change",
             Class::EvidenceTooLow => "evidence-too-low",

@@ -25,11 +25,12 @@ mod python;
 mod rust;
 mod shared;
 pub mod shell;
+pub mod signature;
 mod syntax;
 
 pub use plugin::Plugin;
 pub use shared::mentions::mentions;
-pub use syntax::{OutlineItem, outline};
+pub use syntax::{Imported, OutlineItem, imports, outline};
 
 static PLUGINS: [&dyn Plugin; 2] = [&rust::Rust, &python::Python];
 

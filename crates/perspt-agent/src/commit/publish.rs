@@ -135,6 +135,12 @@ fn commit_record(
         model: state.meta.as_ref().map(|meta| meta.model.clone()).unwrap_or_default(),
         grade: judgement.grade,
         below: judgement.below.iter().take(LINES).map(|line| line.chars().take(400).collect()).collect(),
+        unmeasured: judgement
+            .unmeasured
+            .iter()
+            .take(LINES)
+            .map(|line| line.chars().take(400).collect())
+            .collect(),
         new_tests: match &node.work {
             Work::Stable(candidate) => candidate.new_tests(),
             _ => None,

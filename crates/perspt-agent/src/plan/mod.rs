@@ -1,6 +1,7 @@
 //! Plans: from the architect's JSON to nodes that can be worked on. What can be corrected is, with a note; other faults go
 //! back to the architect. After three tries without a plan, a fixed one is used (`fallback`).
 
+mod checks;
 mod declared;
 mod fallback;
 mod graph;

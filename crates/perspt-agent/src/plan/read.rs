@@ -7,6 +7,7 @@ use perspt_core::plan::{Contract, OpenScope, Plan, PlanNode, WeightedTest};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use super::checks;
 use super::declared::{changes_tests, leaves_red};
 use super::words::{cut, field, text, texts};
 use crate::parse::{Payload, Reading, Shape, Wanted, is_task, read};
@@ -166,10 +167,14 @@ impl Reader {
                     .push(format!("task `{task}`: a weighted test without name or weight is left out")),
             }
         }
+        let signatures =
+            texts(field(fields, &["interface_signature", "interface_signatures"]), &["signature"]);
+        let (checks, invariants) = checks::read(field(fields, &["invariants", "checks"]));
         Contract {
-            interface_signature: text(field(fields, &["interface_signature"])),
-            invariants: texts(field(fields, &["invariants"]), &[]),
-            forbidden_patterns: texts(field(fields, &["forbidden_patterns"]), &[]),
+            interface_signature: Some(signatures.join("\n")).filter(|text| !text.is_empty()),
+            invariants,
+            checks,
+            forbidden_patterns: texts(field(fields, &["forbidden_patterns"]), &["pattern"]),
             weighted_tests,
         }
     }

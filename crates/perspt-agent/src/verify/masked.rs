@@ -1,5 +1,6 @@
 //! Masking secrets in tool output before it reaches events, certificates and prompts.
 
+use perspt_core::contract::PromiseFound;
 use perspt_core::reading::{Reading, Status};
 use perspt_core::residual::Residual;
 use perspt_policy::mask::Masks;
@@ -18,6 +19,14 @@ pub(crate) fn masked_reading(masks: &Masks, mut reading: Reading) -> Reading {
         result.message = masks.masked(&result.message);
     }
     reading.notes = masked_lines(masks, &reading.notes);
+    for promise in &mut reading.promises {
+        match &mut promise.found {
+            PromiseFound::Broken { breaches } | PromiseFound::BrokenBefore { breaches } => {
+                breaches.iter_mut().for_each(|breach| breach.what = masks.masked(&breach.what));
+            }
+            PromiseFound::Kept | PromiseFound::Unmeasured { .. } => {}
+        }
+    }
     reading
 }
 

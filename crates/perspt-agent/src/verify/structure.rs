@@ -10,7 +10,7 @@ use perspt_core::judge::structure_stage;
 use perspt_core::outcome::NodeEnd;
 use perspt_core::path::RelPath;
 use perspt_core::reading::{Reading, StageKind};
-use perspt_core::residual::{Class, Component, Position, Residual};
+use perspt_core::residual::{Class, Component, Residual};
 use perspt_core::state::{Node, SessionState};
 use perspt_core::tree::{Change, Tree};
 use perspt_lang::plugin::{Files, Pair, Plugin, Tools};
@@ -19,6 +19,7 @@ use crate::actor::Actor;
 use crate::error::EffectError;
 use crate::tree::{ComparedFiles, TreeFiles};
 use crate::verify::extra_checks::parsed_data;
+use crate::verify::promises::measured_promises;
 
 const SENSOR: &str = "structure";
 
@@ -42,9 +43,10 @@ impl Actor {
             residuals.extend(found.residuals);
             inventory.merge(self.of_the_user(state, *plugin, branch, found.inventory)?);
         }
+        let mut promises = Vec::new();
         if let Some(node) = node {
             residuals.extend(not_made(node, files));
-            residuals.extend(forbidden_patterns(node, &changes, &files.candidate));
+            promises = measured_promises(&node.spec, &changes, &files.pair());
         }
         files.check_complete()?;
         let (looked, broken) = parsed_data(&changes, files);
@@ -56,6 +58,7 @@ impl Actor {
         Ok(Reading {
             residuals,
             inventory: Some(inventory),
+            promises,
             looked,
             only_prose,
             other_roots: readers.into_iter().filter(|root| !own(root)).collect(),
@@ -138,24 +141,4 @@ fn not_made(node: &Node, files: &ComparedFiles) -> Vec<Residual> {
         Residual::error(Component::Str, Class::OutputMissing, SENSOR, message).in_file(Some(path.clone()))
     };
     missing.map(charge).collect()
-}
-
-/// Findings for texts that the contract forbids, each at its first occurrence.
-fn forbidden_patterns(node: &Node, changes: &[Change], files: &TreeFiles) -> Vec<Residual> {
-    let mut paths: BTreeSet<&RelPath> = changes.iter().map(|change| &change.path).collect();
-    paths.extend(&node.spec.output_files);
-    let mut residuals = Vec::new();
-    for path in paths {
-        let Some(text) = files.text(path) else { continue };
-        for pattern in node.spec.contract.forbidden_patterns.iter().filter(|pattern| !pattern.is_empty()) {
-            let Some(at) = text.find(pattern.as_str()) else { continue };
-            let line = text[..at].matches('\n').count() as u32 + 1;
-            let message = format!("the contract forbids `{pattern}` in this node's files");
-            let mut residual = Residual::error(Component::Str, Class::ForbiddenPattern, SENSOR, message);
-            residual.place = Some(Position { line, column: 0 });
-            residual.symbol = Some(pattern.clone());
-            residuals.push(residual.in_file(Some(path.clone())));
-        }
-    }
-    residuals
 }

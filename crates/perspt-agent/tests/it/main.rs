@@ -11,6 +11,7 @@ mod parse;
 mod parse_corpus;
 mod parse_stacks;
 mod plan;
+mod promises;
 mod prompts;
 mod scope;
 mod secrets;

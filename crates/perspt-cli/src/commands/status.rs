@@ -135,6 +135,7 @@ fn show_node(node: &NodeView) {
         more(&format!("changed by you since: {}", paths.join(", ")));
     }
     node.below.iter().for_each(|line| more(line));
+    node.unmeasured.iter().for_each(|line| more(&format!("promised, not measured: {line}")));
     node.waits_for.iter().for_each(|need| more(&format!("waits for {}", need_words(need))));
     if let Some((class, reason)) = &node.why {
         more(&format!("{}: {reason}", class.words()));

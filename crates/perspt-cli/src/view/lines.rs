@@ -247,8 +247,12 @@ fn ended(of: Option<&EffectNote>, outcome: &Ended, at: Millis, state: &SessionSt
             out::line(&format!("DIFF {}", diff_fields(diff)));
         }
         Ended::Published { commit, .. } => {
+            let unmeasured = match commit.unmeasured.len() {
+                0 => String::new(),
+                count => format!(" promises_unmeasured={count}"),
+            };
             out::line(&format!(
-                "COMMIT node={} merkle={} evidence={}{} ledger={}",
+                "COMMIT node={} merkle={} evidence={}{unmeasured}{} ledger={}",
                 commit.node,
                 commit.merkle.short(),
                 commit.grade.as_str(),
@@ -256,6 +260,9 @@ fn ended(of: Option<&EffectNote>, outcome: &Ended, at: Millis, state: &SessionSt
                 commit.id().short()
             ));
             commit.below.iter().for_each(|line| out::note(&format!("note: {}", plain(line))));
+            let promised =
+                |line: &String| out::note(&format!("note: promised, not measured: {}", plain(line)));
+            commit.unmeasured.iter().for_each(promised);
         }
         Ended::BaseMoved { changed, .. } => {
             let paths: Vec<&str> = changed.iter().map(|path| path.as_str()).take(8).collect();

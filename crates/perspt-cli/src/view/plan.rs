@@ -3,7 +3,9 @@
 use perspt_core::effect::{Effect, Question};
 use perspt_core::event::{Event, RepoMode};
 use perspt_core::ids::NodeId;
+use perspt_core::plan::Contract;
 use perspt_core::state::SessionState;
+use perspt_lang::signature::promised;
 
 use super::text::{languages_field, slug};
 use crate::out::value;
@@ -63,10 +65,20 @@ pub fn plan_lines(state: &SessionState, print: fn(&str)) {
                 value(&declared.why)
             ));
         }
+        for promise in unmeasured(&node.spec.contract) {
+            print(&format!("PLAN node[{number}]={id} unmeasured={}", value(&promise)));
+        }
         if !node.spec.leaves_red.is_empty() {
             print(&format!("PLAN node[{number}]={id} leaves_red={}", value(&node.spec.leaves_red.join(","))));
         }
     }
+}
+
+/// What a contract promises in no form that can be checked.
+fn unmeasured(contract: &Contract) -> Vec<String> {
+    let signatures = contract.interface_signature.iter().flat_map(|text| promised(text));
+    let prose = signatures.filter(|promise| !promise.is_signature()).map(|promise| promise.text);
+    prose.chain(contract.invariants.iter().cloned()).collect()
 }
 
 /// Empty or not, in a word.

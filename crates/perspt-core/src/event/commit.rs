@@ -48,6 +48,9 @@ pub struct Commit {
     /// What lies below tests, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub below: Vec<String>,
+    /// Promises of the contract that are not known to hold, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unmeasured: Vec<String>,
     /// The tests it adds, over the code as it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub new_tests: Option<NewTests>,

@@ -567,6 +567,9 @@ pub struct JudgementNote {
     /// What lies below tests, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub below: Vec<String>,
+    /// Promises of the contract that are not known to hold, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unmeasured: Vec<String>,
     /// Consents that are missing, the first few.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<Need>,

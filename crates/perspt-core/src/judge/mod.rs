@@ -4,6 +4,7 @@
 mod findings;
 mod grades;
 mod needs;
+mod promises;
 mod tests;
 
 use std::collections::BTreeSet;
@@ -146,6 +147,9 @@ pub struct Judgement {
     pub grade: Grade,
     /// What lies below tests, in words.
     pub below: Vec<String>,
+    /// Promises of the contract that are not known to hold, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unmeasured: Vec<String>,
     /// How much was proved of each changed file of code.
     pub files: Vec<FileGrade>,
 }
@@ -193,6 +197,7 @@ pub fn judge(case: &Case<'_>, terms: &Terms<'_>) -> Judgement {
 fn judge_required(case: &Case<'_>, terms: &Terms<'_>) -> Judgement {
     let inventory = case.inventory();
     let mut findings = findings::charged(case, terms);
+    findings.extend(promises::findings(case));
     let mut needs = tests::charge(case, terms, &inventory, &mut findings);
     let grades = grades::of(case, terms);
     needs.extend(needs::of(case, terms, &inventory));
@@ -204,7 +209,18 @@ fn judge_required(case: &Case<'_>, terms: &Terms<'_>) -> Judgement {
     let stages = verdicts(case, terms, &findings);
     let (grade, mut below) = (grades.lowest(terms), grades.below());
     below.extend(flaky(&findings));
-    Judgement { tree: case.tree, findings, needs, stages, energy, grade, below, files: grades.files }
+    let unmeasured = promises::unmeasured(case);
+    Judgement {
+        tree: case.tree,
+        findings,
+        needs,
+        stages,
+        energy,
+        grade,
+        below,
+        unmeasured,
+        files: grades.files,
+    }
 }
 
 /// Failures that were excused, in words.
@@ -234,6 +250,7 @@ pub fn note(judgement: &Judgement, case: &Case<'_>, terms: &Terms<'_>, blob: Blo
         fingerprint: judgement.fingerprint(),
         grade: judgement.grade,
         below: judgement.below.iter().take(LINES).map(|line| cut(line)).collect(),
+        unmeasured: judgement.unmeasured.iter().take(LINES).map(|line| cut(line)).collect(),
         missing: brief(missing.iter().copied(), NEED_BYTES),
         missing_count: missing.len() as u32,
         told_undeclared: judgement.counted().any(|residual| residual.class == Class::UndeclaredChange),

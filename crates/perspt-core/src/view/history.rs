@@ -70,6 +70,9 @@ pub struct CommitView {
     pub grade: Grade,
     /// What lies below tests, in words.
     pub below: Vec<String>,
+    /// Promises of the contract that are not known to hold, in words.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unmeasured: Vec<String>,
     /// How its new tests end over the code as it was.
     pub new_tests: Option<NewTests>,
     /// What the user permitted of it.
@@ -89,6 +92,7 @@ impl CommitView {
             corrections: commit.retries,
             grade: commit.grade,
             below: commit.below.clone(),
+            unmeasured: commit.unmeasured.clone(),
             new_tests: commit.new_tests,
             consents: commit.consents.iter().map(|one| one.need.clone()).collect(),
             model: commit.model.clone(),

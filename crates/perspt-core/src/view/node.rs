@@ -53,6 +53,9 @@ pub struct NodeView {
     pub grade: Option<Grade>,
     /// What lies below tests, in words.
     pub below: Vec<String>,
+    /// Promises of the contract that are not known to hold, in words.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unmeasured: Vec<String>,
     /// How its new tests end over the code as it was.
     pub new_tests: Option<NewTests>,
     /// Consents that it waits for.
@@ -100,6 +103,7 @@ impl NodeView {
             energy: judgement.map(|judgement| judgement.energy.clone()),
             grade: judgement.map(|judgement| judgement.grade),
             below: judgement.map(|judgement| judgement.below.clone()).unwrap_or_default(),
+            unmeasured: judgement.map(|judgement| judgement.unmeasured.clone()).unwrap_or_default(),
             new_tests: best.and_then(|best| best.new_tests()),
             waits_for: match &node.work {
                 Work::Waiting(wait) => wait.needs.clone(),

@@ -28,6 +28,7 @@ fn reading(kind: StageKind, residuals: Vec<Residual>) -> Reading {
         residuals,
         tests: None,
         inventory: None,
+        promises: vec![],
         looked: BTreeSet::from([path("src/lib.rs")]),
         reach: Default::default(),
         parts: vec![],

@@ -162,6 +162,7 @@ fn reading(on: &str, kind: StageKind, residuals: Vec<Residual>, tests: Option<Te
         residuals,
         tests,
         inventory: None,
+        promises: vec![],
         looked: BTreeSet::from([path(LIB)]),
         reach: Default::default(),
         parts: vec![],

@@ -3,6 +3,7 @@
 use perspt_core::budget::{BudgetLimits, Spend};
 use perspt_core::consent::{ConsentKind, Declared, Extent, Grant, GrantedBy, Need, TestDeclaration};
 use perspt_core::context::{ContextRequest, REQUEST_CHARS, REQUESTS_MAX};
+use perspt_core::contract::{Check, Rule};
 use perspt_core::effect::{AskRoute, Branch, Effect, EffectKey, EffectNote, Expects, Intent, Question};
 use perspt_core::energy::{Energy, NewTests, ReadingSummary, Scores, TestCounts};
 use perspt_core::event::*;
@@ -167,6 +168,7 @@ fn wide_judgement() -> JudgementNote {
         stages: wide_stages(),
         headlines: lines(4, 200),
         below: lines(6, 200),
+        unmeasured: lines(6, 200),
         missing: brief_needs(NEED_BYTES),
         missing_count: u32::MAX,
         told_undeclared: true,
@@ -202,6 +204,10 @@ fn wide_node() -> PlanNode {
         contract: Contract {
             interface_signature: Some("s".repeat(400)),
             invariants: lines(6, 120),
+            checks: lines(3, 80)
+                .into_iter()
+                .map(|line| Check { file: Some(path("src/a.rs")), rule: Rule::MustContain(line) })
+                .collect(),
             forbidden_patterns: lines(6, 40),
             weighted_tests: vec![test; 10],
         },
@@ -229,6 +235,7 @@ fn wide_commit() -> Commit {
         model: "m".repeat(MODEL_CHARS),
         grade: Grade::None,
         below: lines(6, 200),
+        unmeasured: lines(6, 200),
         consents: brief_needs(4 * 1024)
             .into_iter()
             .map(|need| Consented { need, grant: wide_grant(0) })

@@ -205,6 +205,7 @@ pub fn commit(state: &SessionState, node: &NodeId, branch: &Branch, evidence: Ve
         model: "m".to_owned(),
         grade: judgement.map_or(Grade::Tests, |judgement| judgement.grade),
         below: vec![],
+        unmeasured: vec![],
         consents: vec![],
     }
 }
@@ -230,6 +231,7 @@ pub fn stable() -> JudgementNote {
         fingerprint: Sha::of(b""),
         grade: Grade::Tests,
         below: vec![],
+        unmeasured: vec![],
         missing: vec![],
         missing_count: 0,
         told_undeclared: false,

@@ -6,7 +6,8 @@ pub fn mentions(text: &str, words: &[&str]) -> bool {
     words.iter().any(|word| has_word(&text, &word.to_lowercase()))
 }
 
-fn has_word(text: &str, word: &str) -> bool {
+/// Whether a text has this word. Letters, digits and underscores beside it make it part of another.
+pub(crate) fn has_word(text: &str, word: &str) -> bool {
     let part_of_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
     let joined = |a, b| part_of_word(a) && part_of_word(b);
     let (first, last) = (word.chars().next(), word.chars().next_back());

@@ -20,6 +20,7 @@
 //! | `binds`, `extends` | a name that a later one of its scope takes away; one that only adds to the one before |
 //! | `judge`, `placeholder`, `asks` | a macro by which tests fail; code still to be written; a question whether tests run |
 
+mod imports;
 mod marked;
 mod outline;
 mod parse;
@@ -31,6 +32,7 @@ use std::sync::OnceLock;
 
 use tree_sitter::Query;
 
+pub use imports::{Imported, imports};
 pub use outline::{OutlineItem, outline};
 pub(crate) use parse::{code_names, parse};
 pub(crate) use tokens::Token;

@@ -20,8 +20,12 @@ pub struct OutlineItem {
     pub name: String,
     /// The names of the items around it, the outermost first.
     pub scope: Vec<String>,
-    /// How it is declared, in one line.
+    /// How it is declared, in one line, cut where it is long.
     pub signature: String,
+    /// How it is declared, as it is written.
+    pub declaration: String,
+    /// The line on which that begins, from 1.
+    pub declared_at: u32,
     /// Its first and last line, from 1; with what stands before it and belongs to it: comments, attributes, decorators.
     pub lines: (u32, u32),
 }
@@ -41,17 +45,21 @@ impl OutlineItem {
 
 /// The items of a source, in the order of their first lines.
 pub fn outline(path: &RelPath, text: &str) -> Vec<OutlineItem> {
-    let known = match path.extension() {
+    let read = |(language, definition)| by_syntax(language, definition, text);
+    known(path).and_then(read).unwrap_or_else(|| plain::outline(text))
+}
+
+/// The language of a file, and what an item is in it.
+pub(super) fn known(path: &RelPath) -> Option<(&'static Language, Definition)> {
+    match path.extension() {
         Some("rs") => Some((&RUST, rust_item as Definition)),
         Some("py" | "pyi") => Some((&PYTHON, python_item as Definition)),
         Some(_) | None => None,
-    };
-    let read = |(language, definition)| by_syntax(language, definition, text);
-    known.and_then(read).unwrap_or_else(|| plain::outline(text))
+    }
 }
 
 /// What an item is made of.
-struct Parts<'t> {
+pub(super) struct Parts<'t> {
     name: Node<'t>,
     /// What its signature begins with.
     from: Node<'t>,
@@ -60,7 +68,7 @@ struct Parts<'t> {
 }
 
 /// The parts of a node that is an item, given the kind of the node above it.
-type Definition = for<'t> fn(Node<'t>, &str) -> Option<Parts<'t>>;
+pub(super) type Definition = for<'t> fn(Node<'t>, &str) -> Option<Parts<'t>>;
 
 fn by_syntax(language: &Language, definition: Definition, text: &str) -> Option<Vec<OutlineItem>> {
     let (tree, _) = tree(language, text)?;
@@ -109,11 +117,13 @@ impl Reader<'_> {
         let Some(parts) = (self.definition)(node, above) else { return self.children(cursor) };
         let name = self.text.get(parts.name.byte_range()).unwrap_or_default();
         let name = name.split('<').next().unwrap_or_default().trim().to_owned();
-        let signature = self.signature(node, &parts);
+        let declaration = self.declaration(node, &parts).to_owned();
         self.items.push(OutlineItem {
             name: name.clone(),
             scope: self.scope.clone(),
-            signature,
+            signature: one_line(&declaration).trim_end_matches(['{', '=', ':', ';', ' ']).to_owned(),
+            declaration,
+            declared_at: row(parts.from.start_position().row),
             lines: (first, last_row(node)),
         });
         self.scope.push(name);
@@ -121,10 +131,9 @@ impl Reader<'_> {
         self.scope.pop();
     }
 
-    fn signature(&self, node: Node<'_>, parts: &Parts<'_>) -> String {
+    fn declaration(&self, node: Node<'_>, parts: &Parts<'_>) -> &str {
         let until = parts.until.map_or(node.end_byte(), |until| until.start_byte());
-        let text = self.text.get(parts.from.start_byte()..until).unwrap_or_default();
-        one_line(text).trim_end_matches(['{', '=', ':', ';', ' ']).to_owned()
+        self.text.get(parts.from.start_byte()..until).unwrap_or_default()
     }
 }
 

@@ -62,6 +62,8 @@ pub(super) fn outline(text: &str) -> Vec<OutlineItem> {
                 name,
                 scope,
                 signature: one_line(line.trim_start_matches('#')),
+                declaration: line.to_owned(),
+                declared_at: number,
                 lines: (number, number),
             },
         ));

@@ -10,4 +10,5 @@ mod python_read;
 mod python_tests;
 mod rust_read;
 mod rust_tests;
+mod signature;
 mod support;

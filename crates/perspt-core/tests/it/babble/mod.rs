@@ -288,6 +288,7 @@ impl Babble<'_> {
             model: self.text(),
             grade: Grade::Build,
             below: vec![self.text()],
+            unmeasured: vec![self.text()],
             consents: self.needs().into_iter().map(|need| Consented { need, grant: grant("deps") }).collect(),
         }
     }
