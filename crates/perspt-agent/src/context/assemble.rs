@@ -115,9 +115,10 @@ impl Actor {
         if route.small && route.form == AnswerForm::Blocks && is_small(&package, &request.own) {
             let fresh = intent == Intent::SoloGenerate && !request.own.is_empty();
             let test = if fresh { self.new_test_file(state, node, &files, &request.own) } else { None };
-            let paths = self.to_write_next(state, node, intent, &request.own);
-            told.form = ChangeForm::Whole { paths, test };
             told.one_finding();
+            let finding = told.retry.as_ref().and_then(|retry| retry.findings.first());
+            let paths = self.to_write_next(state, node, intent, &request.own, finding);
+            told.form = ChangeForm::Whole { paths, test };
         }
         told.package = &package;
         let parts = parts(&told, &package);
@@ -152,19 +153,28 @@ impl Actor {
     }
 
     /// The files that a small model is asked to write again: after findings either the code or its own tests, by turns,
-    /// for either may be wrong and both at once are too much.
+    /// for either may be wrong and both at once are too much. A test that uses a name it does not know is wrong itself.
     fn to_write_next(
         &self,
         state: &SessionState,
         node: Option<&Node>,
         intent: Intent,
         own: &[RelPath],
+        finding: Option<&Residual>,
     ) -> Vec<RelPath> {
         let plugins = self.plugins_of(state, node);
         let is_test = |path: &&RelPath| plugins.iter().any(|plugin| plugin.is_test_file(path));
         let (tests, code): (Vec<&RelPath>, Vec<&RelPath>) = own.iter().partition(is_test);
         let corrections = node.map_or(0, |node| node.corrections);
+        let is_its_own = |path: &&RelPath| {
+            let in_it =
+                |one: &&Residual| one.file.as_ref() == Some(*path) && one.message.contains("is not defined");
+            finding.as_ref().is_some_and(in_it)
+        };
         let chosen = match intent {
+            Intent::SoloCorrection if tests.iter().any(is_its_own) => {
+                tests.into_iter().filter(is_its_own).collect()
+            }
             Intent::SoloCorrection if corrections.is_multiple_of(2) && !tests.is_empty() => tests,
             Intent::SoloCorrection if !code.is_empty() => code,
             _ => own.iter().collect(),

@@ -9,6 +9,7 @@ use perspt_core::event::{
 };
 use perspt_core::ids::BlobId;
 use perspt_core::outcome::{EndReason, NodeEnd, Outcome};
+use perspt_core::reading::StageKind;
 use perspt_core::route::{Route, Tier, TierRoute};
 use perspt_core::state::{InFlight, Node};
 use perspt_core::view::History;
@@ -490,4 +491,20 @@ fn a_closed_node_stays_as_it_is_when_another_model_is_asked() {
     let model = Some("large".to_owned());
     world.record(Event::SessionResumed(SessionResumed { model, ..SessionResumed::default() }));
     assert_eq!((before.end, core(&world)), (Some(NodeEnd::Escalated), &before));
+}
+
+#[test]
+fn a_small_model_is_given_up_for_its_corrections_and_not_for_the_same_findings() {
+    let small = Route { small: true, ..model("tiny") };
+    let routes =
+        [Tier::Architect, Tier::Actuator].map(|tier| TierRoute { tier, main: small.clone(), fallback: None });
+    let mut world = routed(routes.to_vec());
+    for _ in 0..4 {
+        let (_, flight) = world.until_node("task", measures(StageKind::Build));
+        world.ends_with(finds(&flight, 1, "the same finding"));
+        world.until_node("task", judges);
+        world.ends_with(Ended::Judged { judgement: Box::new(unstable(1, "the same finding")) });
+    }
+    world.run();
+    assert_eq!(escalation(&world, "task"), EscalateReason::RetriesExhausted);
 }
