@@ -151,7 +151,7 @@ impl Actor {
 }
 
 /// A line for each file in which a comment with an ellipsis stands for text that would be lost.
-fn lost_text(bundle: &Bundle, files: &TreeFiles) -> Vec<String> {
+fn lost_text(bundle: &Bundle, files: &dyn Files) -> Vec<String> {
     let fault = |artifact: &Artifact| {
         let (path, before, now) = match artifact {
             Artifact::Write { path, content } => {
@@ -257,14 +257,26 @@ fn hidden(applied: &Applied, files: &TreeFiles, before: &PathRules<'_>) -> Vec<S
 mod tests {
     use super::*;
 
+    /// No files.
+    struct Nothing(perspt_core::tree::Tree);
+
+    impl Files for Nothing {
+        fn tree(&self) -> &perspt_core::tree::Tree {
+            &self.0
+        }
+
+        fn text(&self, _: &RelPath) -> Option<String> {
+            None
+        }
+    }
+
     fn edit(find: &str, replace: &str) -> Bundle {
         let (path, find, replace) = ("src/a.py".to_owned(), find.to_owned(), replace.to_owned());
         Bundle { artifacts: vec![Artifact::Edit { path, find, replace }], ..Bundle::default() }
     }
 
     fn is_lost(find: &str, replace: &str) -> bool {
-        let files = TreeFiles::new(perspt_core::tree::Tree::default(), vec![]);
-        !lost_text(&edit(find, replace), &files).is_empty()
+        !lost_text(&edit(find, replace), &Nothing(perspt_core::tree::Tree::default())).is_empty()
     }
 
     const OLD: &str = "def one():\n    return 1\n\n\ndef two():\n    return 2\n";

@@ -166,11 +166,7 @@ impl Actor {
         let is_test = |path: &&RelPath| plugins.iter().any(|plugin| plugin.is_test_file(path));
         let (tests, code): (Vec<&RelPath>, Vec<&RelPath>) = own.iter().partition(is_test);
         let corrections = node.map_or(0, |node| node.corrections);
-        let is_its_own = |path: &&RelPath| {
-            let in_it =
-                |one: &&Residual| one.file.as_ref() == Some(*path) && one.message.contains("is not defined");
-            finding.as_ref().is_some_and(in_it)
-        };
+        let is_its_own = |path: &&RelPath| finding.is_some_and(|one| lacks_a_name(one, path));
         let chosen = match intent {
             Intent::SoloCorrection if tests.iter().any(is_its_own) => {
                 tests.into_iter().filter(is_its_own).collect()
@@ -291,6 +287,11 @@ impl Actor {
     }
 }
 
+/// Whether a finding says that a file uses a name it does not know.
+fn lacks_a_name(finding: &Residual, path: &RelPath) -> bool {
+    finding.file.as_ref() == Some(path) && finding.message.contains("is not defined")
+}
+
 /// What the prompt is about: the words of task and goal, and where the tools found something.
 fn focus(task: &str, node: Option<&Node>, retry: Option<&RetryEvidence>) -> Focus {
     let found = retry.map_or(&[][..], |retry| retry.findings.as_slice());
@@ -382,5 +383,29 @@ impl Package {
     /// A package of nothing.
     fn empty() -> Package {
         Package { files: vec![], listing: String::new(), degraded: vec![], tokens: 0, hash: Sha::ZERO }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use perspt_core::residual::{Class, Component};
+
+    use super::*;
+
+    #[test]
+    fn a_test_that_uses_an_unknown_name_is_wrong_itself_and_the_file_it_tests_is_not() {
+        let path = |text: &str| RelPath::parse(text).unwrap();
+        let finding = |message: &str| {
+            let found = Residual::error(Component::Log, Class::TestFailed, "pytest", message);
+            found.in_file(Some(path("test_a.py")))
+        };
+        let unknown = finding("`test_a.py::test_x` failed: NameError: name 'VALUES' is not defined");
+        let wrong = finding("`test_a.py::test_x` failed: AssertionError: 1 != 2");
+        let (Ok(test), Ok(code)) = (path("test_a.py"), path("a.py")) else {
+            return assert!(path("a.py").is_ok());
+        };
+        assert!(
+            lacks_a_name(&unknown, &test) && !lacks_a_name(&unknown, &code) && !lacks_a_name(&wrong, &test)
+        );
     }
 }

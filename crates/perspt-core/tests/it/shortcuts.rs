@@ -9,7 +9,6 @@ use perspt_core::event::{
 };
 use perspt_core::ids::BlobId;
 use perspt_core::outcome::{EndReason, NodeEnd, Outcome};
-use perspt_core::reading::StageKind;
 use perspt_core::route::{Route, Tier, TierRoute};
 use perspt_core::state::{InFlight, Node};
 use perspt_core::view::History;
@@ -500,11 +499,8 @@ fn a_small_model_is_given_up_for_its_corrections_and_not_for_the_same_findings()
         [Tier::Architect, Tier::Actuator].map(|tier| TierRoute { tier, main: small.clone(), fallback: None });
     let mut world = routed(routes.to_vec());
     for _ in 0..4 {
-        let (_, flight) = world.until_node("task", measures(StageKind::Build));
-        world.ends_with(finds(&flight, 1, "the same finding"));
-        world.until_node("task", judges);
-        world.ends_with(Ended::Judged { judgement: Box::new(unstable(1, "the same finding")) });
+        build_fails(&mut world, 1, "the same finding");
     }
     world.run();
-    assert_eq!(escalation(&world, "task"), EscalateReason::RetriesExhausted);
+    assert_eq!(escalation(&world, "core"), EscalateReason::RetriesExhausted);
 }
