@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use perspt_core::bundle::{Artifact, Bundle};
 use perspt_core::effect::{Branch, TreeRef};
+use perspt_core::grade::FileKind;
 use perspt_core::path::RelPath;
 use perspt_core::state::{Node, SessionState};
 use perspt_core::tree::Change;
@@ -150,7 +151,7 @@ impl Actor {
 }
 
 /// A line for each file in which a comment with an ellipsis stands for text that would be lost.
-fn lost_text(bundle: &Bundle, files: &TreeFiles) -> Vec<String> {
+fn lost_text(bundle: &Bundle, files: &dyn Files) -> Vec<String> {
     let fault = |artifact: &Artifact| {
         let (path, before, now) = match artifact {
             Artifact::Write { path, content } => {
@@ -160,9 +161,13 @@ fn lost_text(bundle: &Bundle, files: &TreeFiles) -> Vec<String> {
             Artifact::Edit { path, find, replace } => (path, find.clone(), replace),
             Artifact::Diff { .. } | Artifact::Delete { .. } | Artifact::Move { .. } => return None,
         };
-        let known = |line: &&str| before.lines().any(|old| old.trim() == *line);
-        let left_out =
-            now.lines().map(str::trim).filter(|line| is_ellipsis(line)).find(|line| !known(line))?;
+        let known = |line: &&str| before.lines().any(|old| old.trim() == line.trim());
+        let is_shorter = filled(now) < filled(&before);
+        let stands_for_text = |line: &&str| {
+            is_ellipsis(line.trim())
+                || (is_shorter && (is_bare_ellipsis(line, path) || says_unchanged(line.trim())))
+        };
+        let left_out = now.lines().filter(stands_for_text).find(|line| !known(line))?.trim();
         let is_lost =
             |old: &str| old.contains(char::is_alphanumeric) && !now.lines().any(|new| new.trim() == old);
         before.lines().map(str::trim).any(is_lost).then(|| {
@@ -176,10 +181,38 @@ fn lost_text(bundle: &Bundle, files: &TreeFiles) -> Vec<String> {
 
 /// Whether a line is a comment that begins or ends with an ellipsis.
 fn is_ellipsis(line: &str) -> bool {
-    const MARKS: &[&str] = &["#", "//", "--", "/*", "<!--", ";", "%", "{/*"];
-    let Some(text) = MARKS.iter().rev().find_map(|mark| line.strip_prefix(mark)) else { return false };
-    let text = text.trim_end_matches(['*', '/', '}', '-', '>']).trim();
+    let Some(text) = comment(line) else { return false };
     ["...", "…"].iter().any(|dots| text.starts_with(dots) || text.ends_with(dots))
+}
+
+/// What a comment of one line says.
+fn comment(line: &str) -> Option<&str> {
+    const MARKS: &[&str] = &["#", "//", "--", "/*", "<!--", ";", "%", "{/*"];
+    let text = MARKS.iter().rev().find_map(|mark| line.strip_prefix(mark))?;
+    Some(text.trim_end_matches(['*', '/', '}', '-', '>']).trim())
+}
+
+/// Whether a line of code is an ellipsis at the margin, where it does nothing. Within a body it is a statement of Python.
+fn is_bare_ellipsis(line: &str, path: &str) -> bool {
+    let is_code = RelPath::parse(path).is_ok_and(|path| FileKind::of(&path) == FileKind::Code);
+    is_code && matches!(line.trim_end(), "..." | "…" | "[...]" | "(...)")
+}
+
+/// Whether a comment says that something else of the file stays. It counts only in a text that got shorter.
+fn says_unchanged(line: &str) -> bool {
+    const WHAT: &[&str] = &["rest", "remaining", "other", "others", "existing", "previous", "original"];
+    const STAYS: &[&str] =
+        &["unchanged", "same", "remain", "remains", "stay", "stays", "here", "before", "above"];
+    let Some(text) = comment(line) else { return false };
+    let text = text.to_lowercase();
+    let words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).collect();
+    let has = |names: &[&str]| words.iter().any(|word| names.contains(word));
+    has(WHAT) && has(STAYS)
+}
+
+/// How many lines of a text say something.
+fn filled(text: &str) -> usize {
+    text.lines().filter(|line| line.contains(char::is_alphanumeric)).count()
 }
 
 /// The first change of the user that a newer text undoes: a line they wrote is missing, or one they removed is back.
@@ -218,4 +251,57 @@ fn hidden(applied: &Applied, files: &TreeFiles, before: &PathRules<'_>) -> Vec<S
         format!("`{path}` would be ignored by the `{IGNORE_FILE}` of this answer; leave it out of the rules")
     };
     tree.entries.keys().filter(newly).map(message).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// No files.
+    struct Nothing(perspt_core::tree::Tree);
+
+    impl Files for Nothing {
+        fn tree(&self) -> &perspt_core::tree::Tree {
+            &self.0
+        }
+
+        fn text(&self, _: &RelPath) -> Option<String> {
+            None
+        }
+    }
+
+    fn edit(find: &str, replace: &str) -> Bundle {
+        let (path, find, replace) = ("src/a.py".to_owned(), find.to_owned(), replace.to_owned());
+        Bundle { artifacts: vec![Artifact::Edit { path, find, replace }], ..Bundle::default() }
+    }
+
+    fn is_lost(find: &str, replace: &str) -> bool {
+        !lost_text(&edit(find, replace), &Nothing(perspt_core::tree::Tree::default())).is_empty()
+    }
+
+    const OLD: &str = "def one():\n    return 1\n\n\ndef two():\n    return 2\n";
+
+    #[test]
+    fn what_stands_for_text_that_is_gone_is_found() {
+        for line in [
+            "# ... existing code ...",
+            "...",
+            "# (rest of the code remains the same)",
+            "# The other functions stay as before",
+        ] {
+            assert!(is_lost(OLD, &format!("def one():\n    return 3\n\n\n{line}\n")), "{line}");
+        }
+    }
+
+    #[test]
+    fn the_same_words_are_fine_where_nothing_is_gone() {
+        let more = OLD.replace("return 2", "return 4")
+            + "\n\ndef three():\n    # the rest stays the same\n    return 3\n";
+        assert!(!is_lost(OLD, &more));
+        assert!(!is_lost(OLD, "class One:\n    def one(self):\n        ...\n"), "a body of Python");
+        assert!(
+            !is_lost(OLD, "def one():\n    return 1  # the rest is gone\n"),
+            "a comment that says something else"
+        );
+    }
 }

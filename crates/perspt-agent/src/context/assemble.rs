@@ -115,9 +115,10 @@ impl Actor {
         if route.small && route.form == AnswerForm::Blocks && is_small(&package, &request.own) {
             let fresh = intent == Intent::SoloGenerate && !request.own.is_empty();
             let test = if fresh { self.new_test_file(state, node, &files, &request.own) } else { None };
-            let paths = self.to_write_next(state, node, intent, &request.own);
-            told.form = ChangeForm::Whole { paths, test };
             told.one_finding();
+            let finding = told.retry.as_ref().and_then(|retry| retry.findings.first());
+            let paths = self.to_write_next(state, node, intent, &request.own, finding);
+            told.form = ChangeForm::Whole { paths, test };
         }
         told.package = &package;
         let parts = parts(&told, &package);
@@ -152,19 +153,24 @@ impl Actor {
     }
 
     /// The files that a small model is asked to write again: after findings either the code or its own tests, by turns,
-    /// for either may be wrong and both at once are too much.
+    /// for either may be wrong and both at once are too much. A test that uses a name it does not know is wrong itself.
     fn to_write_next(
         &self,
         state: &SessionState,
         node: Option<&Node>,
         intent: Intent,
         own: &[RelPath],
+        finding: Option<&Residual>,
     ) -> Vec<RelPath> {
         let plugins = self.plugins_of(state, node);
         let is_test = |path: &&RelPath| plugins.iter().any(|plugin| plugin.is_test_file(path));
         let (tests, code): (Vec<&RelPath>, Vec<&RelPath>) = own.iter().partition(is_test);
         let corrections = node.map_or(0, |node| node.corrections);
+        let is_its_own = |path: &&RelPath| finding.is_some_and(|one| lacks_a_name(one, path));
         let chosen = match intent {
+            Intent::SoloCorrection if tests.iter().any(is_its_own) => {
+                tests.into_iter().filter(is_its_own).collect()
+            }
             Intent::SoloCorrection if corrections.is_multiple_of(2) && !tests.is_empty() => tests,
             Intent::SoloCorrection if !code.is_empty() => code,
             _ => own.iter().collect(),
@@ -281,6 +287,11 @@ impl Actor {
     }
 }
 
+/// Whether a finding says that a file uses a name it does not know.
+fn lacks_a_name(finding: &Residual, path: &RelPath) -> bool {
+    finding.file.as_ref() == Some(path) && finding.message.contains("is not defined")
+}
+
 /// What the prompt is about: the words of task and goal, and where the tools found something.
 fn focus(task: &str, node: Option<&Node>, retry: Option<&RetryEvidence>) -> Focus {
     let found = retry.map_or(&[][..], |retry| retry.findings.as_slice());
@@ -372,5 +383,29 @@ impl Package {
     /// A package of nothing.
     fn empty() -> Package {
         Package { files: vec![], listing: String::new(), degraded: vec![], tokens: 0, hash: Sha::ZERO }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use perspt_core::residual::{Class, Component};
+
+    use super::*;
+
+    #[test]
+    fn a_test_that_uses_an_unknown_name_is_wrong_itself_and_the_file_it_tests_is_not() {
+        let path = |text: &str| RelPath::parse(text).unwrap();
+        let finding = |message: &str| {
+            let found = Residual::error(Component::Log, Class::TestFailed, "pytest", message);
+            found.in_file(Some(path("test_a.py")))
+        };
+        let unknown = finding("`test_a.py::test_x` failed: NameError: name 'VALUES' is not defined");
+        let wrong = finding("`test_a.py::test_x` failed: AssertionError: 1 != 2");
+        let (Ok(test), Ok(code)) = (path("test_a.py"), path("a.py")) else {
+            return assert!(path("a.py").is_ok());
+        };
+        assert!(
+            lacks_a_name(&unknown, &test) && !lacks_a_name(&unknown, &code) && !lacks_a_name(&wrong, &test)
+        );
     }
 }

@@ -26,6 +26,7 @@ use std::ops::Range;
 
 use perspt_core::bundle::{Artifact, Bundle};
 
+use super::calls::ends_call;
 use super::directive::{is_directive, take};
 use super::envelope::ends_envelope;
 use super::fences::{Piece, pieces};
@@ -135,7 +136,7 @@ impl Reader<'_> {
             if line.is_blank() || Some(at) == named {
                 continue;
             }
-            if is_pair_mark(line) || ends_tag(line) || ends_envelope(line) {
+            if is_pair_mark(line) || ends_tag(line) || ends_call(line) || ends_envelope(line) {
                 self.out.fault(format!("`{}` ends what nothing begins", line.text));
             }
             if is_directive(line.text) {

@@ -6,17 +6,18 @@ use serde_json::{Map, Value};
 
 use super::notes::Notes;
 use super::path::clean_path;
+use super::words::is_path;
 
 const LISTS: &[&str] = &["artifacts", "files", "changes", "edits", "operations"];
 const PATH: &[&str] = &["path", "file", "filename", "filepath", "file_path", "file_name"];
-const CONTENT: &[&str] = &["content", "contents", "text", "code"];
+const CONTENT: &[&str] = &["content", "contents", "text", "code", "new_content", "file_text"];
 const FIND: &[&str] = &["find", "search", "old", "old_text", "old_string", "old_str"];
 const REPLACE: &[&str] =
     &["replace", "replacement", "replace_with", "new", "new_text", "new_string", "new_str"];
 const PATCH: &[&str] = &["patch", "diff"];
 const FROM: &[&str] = &["from", "source", "old_path"];
 const TO: &[&str] = &["to", "destination", "new_path"];
-const OPERATION: &[&str] = &["operation", "op", "action", "type"];
+const OPERATION: &[&str] = &["operation", "op", "action", "type", "command"];
 const COMMANDS: &[&str] = &["commands", "command", "run"];
 /// What models say beside their answer. It means nothing here.
 const REMARKS: &[&str] = &[
@@ -36,7 +37,8 @@ const REMARKS: &[&str] = &[
 
 /// Whether an object is meant as a bundle or as one artifact of it.
 pub(super) fn is_bundle(object: &Map<String, Value>) -> bool {
-    let has_list = LISTS.iter().any(|name| object.get(*name).is_some_and(Value::is_array));
+    let has_list =
+        LISTS.iter().any(|name| object.get(*name).is_some_and(Value::is_array)) || has_texts(object);
     has_list
         || object.contains_key("artifacts")
         || object.contains_key("commands")
@@ -105,6 +107,7 @@ fn from_object(object: &Map<String, Value>, notes: &mut Notes) -> Result<Bundle,
     let artifacts = match list {
         None => vec![],
         Some(Value::Array(list)) => artifacts(&list, notes)?,
+        Some(Value::Object(texts)) => by_path(&texts, notes)?,
         Some(_) => return Err("`artifacts` must be a list of objects".to_owned()),
     };
     Ok(Bundle {
@@ -122,6 +125,27 @@ fn artifacts(list: &[Value], notes: &mut Notes) -> Result<Vec<Artifact>, String>
         out.extend(artifact(object, index + 1, notes)?);
     }
     Ok(out)
+}
+
+/// Whether an object has texts by their paths in the place of its list.
+fn has_texts(object: &Map<String, Value>) -> bool {
+    let texts = object.get("files").and_then(Value::as_object);
+    texts.is_some_and(|texts| texts.keys().any(|path| is_path(path)))
+}
+
+/// `{"src/a.py": "the whole text\n"}`. A remark on a file has no line break.
+fn by_path(texts: &Map<String, Value>, notes: &mut Notes) -> Result<Vec<Artifact>, String> {
+    notes.add("texts by their paths read as writes");
+    let one = |(path, text): (&String, &Value)| match text.as_str() {
+        Some(content) if is_path(path) && content.contains('\n') => {
+            Ok(Artifact::Write { path: path.clone(), content: content.to_owned() })
+        }
+        Some(_) | None => Err(format!(
+            "`{path}`: what stands beside it may be its text or a remark; write {{\"operation\": \"write\", \"path\": \"{path}\", \
+             \"content\": \"...\"}} in a list `artifacts`"
+        )),
+    };
+    texts.iter().map(one).collect()
 }
 
 /// The fields of an object that are still to be read.
@@ -200,7 +224,7 @@ fn word(operation: Option<&str>, of: &str, notes: &mut Notes) -> Result<Word, St
             (Word::Write, "write")
         }
         "update" | "modify" => (Word::Change, "a change"),
-        "edit" | "replace" | "search_replace" => (Word::Edit, "edit"),
+        "edit" | "replace" | "search_replace" | "str_replace" => (Word::Edit, "edit"),
         "diff" | "patch" => (Word::Diff, "diff"),
         "delete" | "remove" => (Word::Delete, "delete"),
         "move" | "rename" => (Word::Move, "move"),

@@ -34,6 +34,11 @@ pub(super) fn take(line: &str, bundle: &mut Bundle, notes: &mut Notes) -> Result
     if rest.is_empty() {
         return Err(format!("`{word}` stands alone"));
     }
+    // The form is listed in the prompt, and some fill in every line of it.
+    if ["none", "n/a", "(none)", "nothing"].contains(&rest.trim_end_matches('.').to_lowercase().as_str()) {
+        notes.add(format!("`{word} {rest}` left out"));
+        return Ok(());
+    }
     match word {
         "RUN" => bundle.commands.push(rest.to_owned()),
         "RED" => bundle.leaves_red.push(split_why(rest).0.to_owned()),

@@ -120,8 +120,14 @@ fn without_heading(line: &str) -> (bool, &str) {
     if is_heading { (true, rest.trim()) } else { (false, line) }
 }
 
-/// The line without `- `, `1. ` and the like before it.
+/// The line without `- `, `1. ` and the like before it, or a picture.
 fn without_bullet(line: &str) -> &str {
+    let is_picture = |c: char| !c.is_ascii() && !c.is_alphanumeric() && !c.is_whitespace();
+    if let Some(rest) =
+        line.trim_start_matches(is_picture).strip_prefix(' ').filter(|_| line.starts_with(is_picture))
+    {
+        return rest.trim_start();
+    }
     let digits = line.len() - line.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let behind = &line[digits..];
     let bullets: &[&str] = if digits > 0 { &[". ", ") "] } else { &["- ", "* ", "+ "] };

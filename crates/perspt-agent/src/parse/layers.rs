@@ -80,7 +80,12 @@ fn read_framed(framed: Framed, wanted: &Wanted<'_>) -> Result<Reading, Rejection
         let line = "only reasoning came, and no answer after it";
         return Err(Rejection::malformed(ParseState::NoStructuredPayload, line));
     }
-    let Scan { hits, faults, notes: seen, .. } = scan(&text, wanted);
+    let Scan { hits, faults, notes: seen, unlabelled } = scan(&text, wanted);
+    if hits.is_empty() && faults.is_empty() && wanted.allows_files() {
+        let mut rejection = nothing(wanted);
+        rejection.lines.extend(unlabelled);
+        return Err(rejection);
+    }
     if !faults.is_empty() {
         return Err(Rejection { lines: faults, ..Rejection::invalid("") });
     }

@@ -6,12 +6,14 @@
 mod answer;
 mod blocks;
 mod bundle;
+mod calls;
 mod check;
 mod diffs;
 mod directive;
 mod envelope;
 mod fences;
 mod fit;
+mod indented;
 mod json;
 mod label;
 mod layers;

@@ -2,8 +2,10 @@
 
 use perspt_core::bundle::Artifact;
 
+use super::calls::{begins_call, called, ends_call};
 use super::diffs::{begins_diff, diffs, is_diff_line};
 use super::envelope::{begins_envelope, ends_envelope, envelope};
+use super::indented::indented;
 use super::label::{Form, Label, Verb, comment_path, info_path, label};
 use super::lines::{Fence, Line};
 use super::notes::Notes;
@@ -57,7 +59,11 @@ impl<'a> Page<'a> {
             above.push(last);
             heading.push(head);
             // Whatever ends a block ends the reach of headings, also of those that stood in its text.
-            let is_end = line.fence.is_some() || is_pair_mark(line) || ends_envelope(line) || ends_tag(line);
+            let is_end = line.fence.is_some()
+                || is_pair_mark(line)
+                || ends_envelope(line)
+                || ends_tag(line)
+                || ends_call(line);
             if is_end {
                 head = None;
             } else if line.text.starts_with('#')
@@ -93,11 +99,13 @@ impl<'a> Page<'a> {
         let line = &self.lines[at];
         match line.fence {
             Some(fence) if fence.indent == 0 => self.fence(at, &fence),
-            Some(_) if self.label_above(at).is_some() => Opening::Fault(format!(
-                "the block below `{}` is indented; begin it at the margin",
-                self.lines[at.saturating_sub(1)].text
-            )),
-            Some(_) => Opening::Unlabelled,
+            Some(fence) => match self.label_above(at) {
+                Some(label) => match indented(self.lines, at, &fence, label) {
+                    Ok(made) => Opening::Made(Box::new(made)),
+                    Err(fault) => Opening::Fault(fault),
+                },
+                None => Opening::Unlabelled,
+            },
             None => self.raw(at),
         }
     }
@@ -273,6 +281,8 @@ impl<'a> Page<'a> {
             self.made(envelope(lines, at), Finder::PatchEnvelope, "read from *** Begin Patch")
         } else if begins_tag(line) {
             self.made(tagged(lines, at), Finder::Tags, "read from tags")
+        } else if begins_call(line) {
+            self.made(called(lines, at), Finder::Tags, "read from the tags of a call")
         } else if begins_diff(lines, at) {
             let length = lines[at..].iter().take_while(|line| is_diff_line(line)).count();
             let mut notes = Notes::default();

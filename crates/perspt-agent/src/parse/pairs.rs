@@ -14,15 +14,16 @@ enum Mark {
 }
 
 fn mark(line: &Line<'_>) -> Option<Mark> {
-    let first = line.text.chars().next().filter(|c| "<=>".contains(*c))?;
+    let first = line.text.chars().next().filter(|c| "<=>-+".contains(*c))?;
     let rest = line.text.trim_start_matches(first);
     let run = line.text.len() - rest.len();
     let word = rest.trim().trim_end_matches(':');
+    let is_one = |names: &[&str]| names.iter().any(|name| word.eq_ignore_ascii_case(name));
     match first {
         _ if !(5..=20).contains(&run) => None,
-        '<' if word.eq_ignore_ascii_case("SEARCH") => Some(Mark::Search(run)),
+        '<' | '-' if is_one(&["SEARCH", "ORIGINAL"]) => Some(Mark::Search(run)),
         '=' if word.is_empty() => Some(Mark::Divide(run)),
-        '>' if word.eq_ignore_ascii_case("REPLACE") => Some(Mark::Replace(run)),
+        '>' | '+' if is_one(&["REPLACE", "UPDATED"]) => Some(Mark::Replace(run)),
         _ => None,
     }
 }

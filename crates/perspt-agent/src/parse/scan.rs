@@ -45,7 +45,7 @@ pub(super) struct Scan {
     pub faults: Vec<String>,
     pub notes: Notes,
     /// Blocks that name no file and could be one.
-    unlabelled: Vec<String>,
+    pub unlabelled: Vec<String>,
 }
 
 impl Scan {
@@ -92,6 +92,7 @@ impl Scan {
             unlabelled.into_iter().for_each(|line| self.fault(line));
         } else if !unlabelled.is_empty() {
             self.notes.add("an unlabelled block was left out");
+            self.unlabelled = unlabelled;
         }
     }
 

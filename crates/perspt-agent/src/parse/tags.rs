@@ -40,6 +40,22 @@ pub(super) fn ends_tag(line: &Line<'_>) -> bool {
     name.is_some_and(|name| TAGS.contains(&name))
 }
 
+/// The text without one fence around all of it. No file of code begins with a fence; one of prose may.
+fn unfenced<'a, 'b>(body: &'a [Line<'b>], path: &str) -> Option<&'a [Line<'b>]> {
+    const PROSE: [&str; 7] = [".md", ".mdx", ".markdown", ".rst", ".txt", ".adoc", ".qmd"];
+    let is_full = |line: &Line<'_>| !line.is_blank();
+    let (Some(first), Some(last)) = (body.iter().position(is_full), body.iter().rposition(is_full)) else {
+        return Some(body);
+    };
+    let Some(open) = body[first].fence else { return Some(body) };
+    let inner = body.get(first + 1..last)?;
+    let is_closed = body[last].fence.is_some_and(|fence| fence.closes(&open));
+    let is_code =
+        path.rsplit('/').next()?.contains('.') && !PROSE.iter().any(|ending| path.ends_with(ending));
+    let is_one = inner.iter().all(|line| line.fence.is_none()) && open.indent == 0;
+    (is_closed && is_code && is_one).then_some(inner)
+}
+
 /// Reads the file that begins at a line. Gives its artifacts with the line behind it.
 pub(super) fn tagged(lines: &[Line<'_>], from: usize) -> Result<(Vec<Artifact>, usize), String> {
     let Some(Tag { name, path, is_whole }) = tag(&lines[from]) else {
@@ -59,9 +75,8 @@ pub(super) fn tagged(lines: &[Line<'_>], from: usize) -> Result<(Vec<Artifact>, 
         return Err(format!("`{path}`: one line {close} must end what <{name}> begins"));
     };
     let body = &lines[from + 1..end];
-    if body.iter().find(|line| !line.is_blank()).is_some_and(|line| line.fence.is_some()) {
-        return Err(format!("`{path}`: its text in <{name}> begins with a fence; write the text alone"));
-    }
+    let body = unfenced(body, &path)
+        .ok_or_else(|| format!("`{path}`: its text in <{name}> begins with a fence; write the text alone"))?;
     let is_pair = body.first().is_some_and(begins_pair);
     let artifacts = match (name, is_pair) {
         ("delete", _) if body.iter().all(Line::is_blank) => vec![Artifact::Delete { path }],

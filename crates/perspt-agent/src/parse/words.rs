@@ -50,6 +50,8 @@ pub(super) fn named_path(sentence: &str) -> Option<&str> {
 /// are none.
 pub(super) fn lone_word(line: &str) -> Option<&str> {
     const PROSE: &[&str] = &[
+        "also",
+        "and",
         "bash",
         "code",
         "example",

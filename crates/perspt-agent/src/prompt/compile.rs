@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::Evidence;
 
 /// Rises when the compiler or a template changes in a way that changes prompts.
-const COMPILER: &str = "3";
+const COMPILER: &str = "4";
 
 /// A compiled prompt, as it is stored and sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,6 +54,7 @@ fn template(intent: Intent, solo: bool) -> Template {
         Intent::Generate => (writer, SHARED, include_str!("templates/actuator.generate.md")),
         Intent::Correction => (writer, SHARED, include_str!("templates/correction.md")),
         Intent::Retarget => (writer, SHARED, include_str!("templates/retarget.md")),
+        Intent::Malformed if solo => (SOLO, "", include_str!("templates/solo.malformed.md")),
         Intent::Malformed => (writer, SHARED, include_str!("templates/malformed.md")),
         Intent::Analysis => (ANALYSIS, SHARED, include_str!("templates/verifier.analysis.md")),
         Intent::SoloGenerate => (SOLO, "", include_str!("templates/solo.generate.md")),

@@ -106,16 +106,22 @@ fn whole(paths: &[RelPath], test: Option<&RelPath>) -> String {
     const FILE: &str = include_str!("templates/form.whole.file.md");
     let block =
         |path: &RelPath, what: &str| FILE.replace("{{path}}", path.as_str()).replace("{{what}}", what);
-    let tests = test.map(|path| block(path, "import what is tested, then at least two tests"));
+    let tests = test.map(|path| block(path, "import what is tested, then two short tests"));
     let files = paths.iter().map(|path| block(path, &format!("the whole new text of {path}")));
     let blocks: Vec<String> = tests.into_iter().chain(files).collect();
     let first = match test {
         Some(_) => {
-            ".\nFirst a new test file that checks the task with examples of input and output, then the code"
+            ".\nFirst a new test file that checks the task with two examples of input and output, then the code"
         }
         None => "",
     };
-    let form = include_str!("templates/form.whole.md").replace("{{tests_first}}", first);
+    let which = match (paths, test) {
+        ([only], None) => format!("{only}, and of no other file"),
+        _ => "each file that changes".to_owned(),
+    };
+    let form = include_str!("templates/form.whole.md")
+        .replace("{{tests_first}}", first)
+        .replace("{{which}}", &which);
     form.replace("{{file_forms}}", &blocks.join("\n"))
 }
 
@@ -160,14 +166,14 @@ impl Evidence<'_> {
             ("fragment", self.project.fragments.join("\n")),
             ("listing", self.listing()),
             ("files", self.files(|_| true)),
-            ("own_files", self.files(|path| self.own.contains(path))),
+            ("own_files", self.own_files()),
             ("read_files", self.read_files()),
             ("served", served(&self.served)),
             ("analysis", analysis(&self.analysis)),
             ("form", self.form.text()),
             ("scope", self.scope()),
             ("node", self.node.map(node_text).unwrap_or_default()),
-            ("retry", retry.map(retry_text).unwrap_or_default()),
+            ("retry", retry.map(|retry| self.retry_text(retry)).unwrap_or_default()),
             ("findings", retry.map(found).unwrap_or_default()),
             ("violations", retry.map(|retry| bullets(&retry.violations)).unwrap_or_default()),
             ("answer", answer.map(|answer| fence("your answer", excerpt(answer))).unwrap_or_default()),
@@ -205,6 +211,28 @@ impl Evidence<'_> {
         let shown = self.package.files.iter().filter(|file| which(&file.path));
         let fenced = shown.map(|file| fence(&format!("{} ({})", file.path, file.why), &file.text));
         fenced.collect::<Vec<_>>().join("\n\n")
+    }
+
+    /// The files to be changed. Small models write again what they saw last, so what is asked for comes last.
+    fn own_files(&self) -> String {
+        let asked = |path: &RelPath| match &self.form {
+            ChangeForm::Whole { paths, .. } => paths.contains(path),
+            ChangeForm::Blocks | ChangeForm::Json => true,
+        };
+        let first = self.files(|path| self.own.contains(path) && !asked(path));
+        let last = self.files(|path| self.own.contains(path) && asked(path));
+        [first, last].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n")
+    }
+
+    /// What is said of the last attempt. A small model gets no counts.
+    fn retry_text(&self, retry: &RetryEvidence) -> String {
+        match self.form {
+            ChangeForm::Whole { .. } if retry.discarded || retry.repeated => {
+                "Your last answer did not help, so it was dropped: write something else.".to_owned()
+            }
+            ChangeForm::Whole { .. } => String::new(),
+            ChangeForm::Blocks | ChangeForm::Json => retry_text(retry),
+        }
     }
 
     /// The files that are only to be read, and what is not shown of any.

@@ -226,13 +226,23 @@ fn write_block(path: &str, content: &str, random: &mut Random) -> String {
     let marks = fence(content, random);
     let info = random.pick(&["", "python", "markdown", "text"]);
     // Below a name alone, SEARCH/REPLACE lines are an edit.
-    let manner = if content.trim_start().starts_with("<<<<<<<") { 9 } else { random.below(9) };
+    let manner = if content.trim_start().starts_with("<<<<<<<") { 9 } else { random.below(11) };
+    // A block below an item of a list, all of its lines indented.
+    let inner: String = content
+        .split_inclusive('\n')
+        .map(|line| if line.trim().is_empty() { line.to_owned() } else { format!("  {line}") })
+        .collect();
+    let has_fence = content.contains("```") || content.contains("~~~");
     match manner {
         // Tags have no way to hold tags: such a text reads like two files.
         0 if !content.contains("<file ") => format!("<file path=\"{path}\">\n{content}</file>\n"),
         1 => format!("```diff\n--- /dev/null\n+++ b/{path}\n@@ -0,0 +1,7 @@\n{plus}```\n"),
         2 => format!("*** Begin Patch\n*** Add File: {path}\n{plus}*** End Patch\n"),
         3 => format!("{marks}{info} {path}\n{content}{marks}\n"),
+        4 if !has_fence => format!("- Write `{path}`:\n\n  ```{info}\n{inner}  ```\n"),
+        5 => format!(
+            "<write_to_file>\n<path>{path}</path>\n<content>\n{content}</content>\n</write_to_file>\n"
+        ),
         9 => format!("### write {path}\n{marks}{info}\n{content}{marks}\n"),
         _ => format!("{}\n{marks}{info}\n{content}{marks}\n", label(path, random)),
     }

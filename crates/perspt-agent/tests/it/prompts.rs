@@ -137,6 +137,46 @@ fn the_form_of_answers_is_the_one_that_the_model_is_to_use() {
 }
 
 #[test]
+fn a_small_model_sees_the_file_that_it_writes_again_last_and_one_form() {
+    let own = [path("shop/cart.py"), path("tests/test_x.py")];
+    let files = Memory::new(&[("shop/cart.py", "x = 1\n"), ("tests/test_x.py", "y = 1\n")]);
+    let request = Request { own: own.to_vec(), ..Request::default() };
+    let package = assemble(&request, &files, ContextBudget::default(), &Masks::default()).unwrap();
+    let told = |paths: Vec<RelPath>| Evidence {
+        task: "say hello",
+        project: ProjectEvidence {
+            roots: &[],
+            baseline: vec![],
+            layout: vec![],
+            fragments: vec![],
+            plugins: vec![],
+        },
+        node: None,
+        solo: true,
+        package: &package,
+        own: &own,
+        served: vec![],
+        analysis: vec![],
+        retry: Some(RetryEvidence { answers_left: 4, repeated: true, ..RetryEvidence::default() }),
+        form: ChangeForm::Whole { paths, test: None },
+        together: false,
+    };
+    for (asked, other) in [(&own[0], &own[1]), (&own[1], &own[0])] {
+        for intent in [Intent::SoloCorrection, Intent::Malformed] {
+            let prompt = compile(intent, 1, &told(vec![asked.clone()]), &[]).body;
+            let at = |text: &str| prompt.find(text).unwrap_or_else(|| panic!("{text} is missing: {prompt}"));
+            assert!(at(&format!("{other} (")) < at(&format!("{asked} (")), "{prompt}");
+            assert!(at(&format!("{asked} (")) < at("say hello") && at("say hello") < at("### write"));
+            assert!(
+                prompt.contains(&format!("### write {asked}"))
+                    && !prompt.contains(&format!("### write {other}"))
+            );
+            assert!(!prompt.contains("answers and") && prompt.contains("write something else"));
+        }
+    }
+}
+
+#[test]
 fn the_calls_for_a_node_begin_alike_up_to_the_tag() {
     let stable = |intent| rich(intent, ChangeForm::Blocks).split("--- changing").next().map(str::to_owned);
     assert_eq!(stable(Intent::Generate), stable(Intent::Correction));

@@ -261,7 +261,7 @@ impl SessionState {
             return None;
         } else if failure.is_none() && node.rebuilds > 0 {
             EscalateReason::BaseKeptMoving
-        } else if node.same_answer.times >= SAME_IN_A_ROW || node.same_findings.times >= SAME_IN_A_ROW {
+        } else if node.same_answer.times >= SAME_IN_A_ROW || self.found_too_often(node) {
             EscalateReason::Repeated
         } else if node.corrections > settings.corrections {
             EscalateReason::RetriesExhausted
@@ -274,6 +274,12 @@ impl SessionState {
             return None;
         };
         Some(self.certificate(node, reason))
+    }
+
+    /// Whether the same findings came too often. A small model writes code and tests by turns, one of them a prompt: what it
+    /// mends in one may be seen only after the other, and the corrections are counted anyway.
+    fn found_too_often(&self, node: &Node) -> bool {
+        !self.route(Tier::Actuator).small && node.same_findings.times >= SAME_IN_A_ROW
     }
 
     fn certificate(&self, node: &Node, reason: EscalateReason) -> Certificate {

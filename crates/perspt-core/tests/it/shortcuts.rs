@@ -491,3 +491,16 @@ fn a_closed_node_stays_as_it_is_when_another_model_is_asked() {
     world.record(Event::SessionResumed(SessionResumed { model, ..SessionResumed::default() }));
     assert_eq!((before.end, core(&world)), (Some(NodeEnd::Escalated), &before));
 }
+
+#[test]
+fn a_small_model_is_given_up_for_its_corrections_and_not_for_the_same_findings() {
+    let small = Route { small: true, ..model("tiny") };
+    let routes =
+        [Tier::Architect, Tier::Actuator].map(|tier| TierRoute { tier, main: small.clone(), fallback: None });
+    let mut world = routed(routes.to_vec());
+    for _ in 0..4 {
+        build_fails(&mut world, 1, "the same finding");
+    }
+    world.run();
+    assert_eq!(escalation(&world, "core"), EscalateReason::RetriesExhausted);
+}
