@@ -135,7 +135,7 @@ impl StageKind {
                 component: Component::Str,
                 gates: false,
                 proves: None,
-                inherits: Inherits::UntouchedFiles,
+                inherits: Inherits::All,
                 progress: "checking the style",
                 when_blind: SEES,
             },

@@ -174,6 +174,30 @@ impl Preset {
     pub fn is_default(&self) -> bool {
         *self == Preset::Default
     }
+
+    /// What it wants of a stage of this kind.
+    pub fn wants(self, kind: StageKind) -> Want {
+        use StageKind::{Build, Lint, Structure, Syntax, Test, Type};
+        match (self, kind) {
+            (_, Structure | Syntax | Build) | (Preset::Strict, _) | (Preset::Default, Test) => Want::Must,
+            (Preset::Default, Type) => Want::WhereItWorks,
+            (Preset::Default, Lint) | (Preset::Minimal, Test) => Want::Shown,
+            (Preset::Minimal, Type | Lint) => Want::Off,
+        }
+    }
+}
+
+/// What a preset wants of a kind of stage. A plugin may give a stage less, never more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Want {
+    /// It must look; a session ends where no tool can.
+    Must,
+    /// Its findings count where its tool works; elsewhere it is left out, and that is said.
+    WhereItWorks,
+    /// It is shown.
+    Shown,
+    /// It is not run.
+    Off,
 }
 
 /// What a stage's result means for a candidate.

@@ -146,5 +146,6 @@ fn commit_record(
             _ => None,
         },
         consents: needs.into_iter().zip(proof.consents()).map(consented).collect(),
+        preset: state.settings().preset,
     }
 }

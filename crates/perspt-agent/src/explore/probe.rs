@@ -1,14 +1,14 @@
 //! Which tools work: each is run on a small project of ours.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
 use futures_util::future::join_all;
 use perspt_core::event::{Ended, MissingTool, RootRef, RootStages, StageTool};
-use perspt_core::stage::{StageRole, StepEnd};
+use perspt_core::stage::{Preset, Stage, StageRole, StepEnd, Want};
 use perspt_core::state::SessionState;
-use perspt_lang::plugin::{Files, Machine, Plugin, Probe, Selection, Terms, ToolState, Tools};
+use perspt_lang::plugin::{Files, Machine, NoTool, Plugin, Probe, Selection, Terms, ToolState, Tools};
 use perspt_sandbox::Cancel;
 use serde::{Deserialize, Serialize};
 
@@ -39,14 +39,25 @@ impl Actor {
                 plugins.push(plugin);
             }
         }
-        let seen = run_probes(&mut slot, &plugins, &self.parts.machine, probe_timeout(state), cancel).await?;
+        let preset = state.settings().preset;
+        let probes = plugins.iter().flat_map(|plugin| {
+            let probes = plugin.probes_for(&files, &self.parts.machine, preset);
+            probes.into_iter().map(move |probe| (*plugin, probe))
+        });
+        let seen = run_probes(&mut slot, probes.collect(), probe_timeout(state), cancel).await?;
         let lines = seen.iter().map(|(_, tool, state)| line(tool, state)).collect();
         let mut probed = Probed::default();
         probed.tools.extend(plugins.iter().map(|plugin| (plugin.name().to_owned(), Tools::new())));
         for (plugin, tool, state) in seen {
             probed.tools.entry(plugin.to_owned()).or_default().insert(tool, state);
         }
-        let stages = roots.iter().map(|root| self.root_stages(state, root, &probed, &files)).collect();
+        let mut stages: Vec<RootStages> =
+            roots.iter().map(|root| self.root_stages(state, root, &probed, &files)).collect();
+        // A tool is named once, however many roots ask for it.
+        let mut named = BTreeSet::new();
+        for root in &mut stages {
+            root.left_out.retain(|tool| named.insert(tool.tool.clone()));
+        }
         let confinement = self.parts.runner.available_confinement().await.map_err(AgentError::from)?;
         let detail = self.store_blob(&probed)?;
         let mut runs = slot.take_runs();
@@ -69,7 +80,10 @@ impl Actor {
         let before = self.probed(state)?;
         let timeout = probe_timeout(state);
         let required = |probe: &Probe| probe.role == StageRole::Required;
-        for probe in plugin.probes(&self.parts.machine).into_iter().filter(required) {
+        let Some(branch) = state.head_branch() else { return Ok(None) };
+        let files = self.branch_files(&branch)?;
+        let probes = plugin.probes_for(&files, &self.parts.machine, state.settings().preset);
+        for probe in probes.into_iter().filter(required) {
             let known = before.tools.get(plugin.name()).and_then(|tools| tools.get(&probe.tool));
             let Some(ToolState::Works { version: old, .. }) = known else { continue };
             let seen = run_probe(slot, plugin, &probe, timeout, cancel).await;
@@ -97,26 +111,29 @@ impl Actor {
     ) -> RootStages {
         let reference = RootRef { dir: root.dir.clone(), plugin: root.plugin.clone() };
         let mut stages = Vec::new();
-        let mut lacks = Vec::new();
+        let preset = state.settings().preset;
+        let (mut missing, mut left_out) = (Vec::new(), Vec::new());
         for stage in self.stages_of(state, root, probed, files, &Selection::default()) {
             match stage {
                 Ok(stage) => {
                     stages.push(StageTool { kind: stage.kind, tool: stage.tool, role: stage.role });
                 }
-                Err(lack) => lacks.push(lack),
+                Err(lack) => match preset.wants(lack.stage) {
+                    Want::Must => missing.push(missing_tool(lack)),
+                    Want::WhereItWorks => left_out.push(missing_tool(lack)),
+                    Want::Shown | Want::Off => {}
+                },
             }
         }
         let tools = probed.tools.get(&root.plugin.0);
         let plugin = self.plugin(&root.plugin);
-        lacks.extend(tools.and_then(|tools| plugin?.missing_tool(root, files, tools)));
-        let missing = lacks
-            .into_iter()
-            .map(|lack| MissingTool { tool: lack.tool, why: one_line(&lack.why), install: lack.install })
-            .collect();
-        RootStages { root: reference, stages, missing }
+        let lack = tools.and_then(|tools| plugin?.missing_tool(root, files, tools));
+        let lack = lack.filter(|lack| preset.wants(lack.stage) == Want::Must);
+        missing.extend(lack.map(missing_tool));
+        RootStages { root: reference, stages, missing, left_out }
     }
 
-    /// The stages of a root, as its plugin describes them with the tools that work.
+    /// The stages of a root, as its plugin describes them with the tools that work, and as far as the preset wants them.
     pub(crate) fn stages_of(
         &self,
         state: &SessionState,
@@ -124,13 +141,14 @@ impl Actor {
         probed: &Probed,
         files: &dyn Files,
         selection: &Selection,
-    ) -> Vec<Result<perspt_core::stage::Stage, perspt_lang::plugin::NoTool>> {
+    ) -> Vec<Result<Stage, NoTool>> {
         let none = Tools::new();
         let tools = probed.tools.get(&root.plugin.0).unwrap_or(&none);
         match self.plugin(&root.plugin) {
             Some(plugin) => {
                 let (machine, preset) = (&self.parts.machine, state.settings().preset);
-                plugin.stages(root, files, &Terms { machine, tools, selection, preset })
+                let described = plugin.stages(root, files, &Terms { machine, tools, selection, preset });
+                described.into_iter().filter_map(|stage| wanted(stage, preset)).collect()
             }
             None => vec![],
         }
@@ -159,26 +177,24 @@ pub async fn try_tools(
 ) -> Result<Vec<TriedTool>, AgentError> {
     let plugins = perspt_lang::plugins();
     let mut slot = SlotGuard::open(config, dir, plugins)?;
-    match run_probes(&mut slot, plugins, machine, timeout, &Cancel::new()).await {
+    let probes = plugins
+        .iter()
+        .flat_map(|plugin| plugin.probes(machine).into_iter().map(move |probe| (*plugin, probe)));
+    match run_probes(&mut slot, probes.collect(), timeout, &Cancel::new()).await {
         Ok(seen) => Ok(seen),
         Err(EffectError::Failed(error)) => Err(error),
         Err(EffectError::Cancelled | EffectError::BaseMoved) => Ok(Vec::new()),
     }
 }
 
-/// Runs every probe of these plugins at the same time. The results are in the order of the plugins and their probes. Where
-/// one fails, the others are still waited for.
+/// Runs these probes at the same time. The results are in their order. Where one fails, the others are still waited for.
 async fn run_probes(
     slot: &mut SlotGuard<'_>,
-    plugins: &[&'static dyn Plugin],
-    machine: &Machine,
+    probes: Vec<(&'static dyn Plugin, Probe)>,
     timeout: Duration,
     cancel: &Cancel,
 ) -> Result<Vec<TriedTool>, EffectError> {
-    let probes = plugins
-        .iter()
-        .flat_map(|plugin| plugin.probes(machine).into_iter().map(move |probe| (*plugin, probe)));
-    let runs = probes.map(async |(plugin, probe)| {
+    let runs = probes.into_iter().map(async |(plugin, probe)| {
         let state = run_probe(slot, plugin, &probe, timeout, cancel).await?;
         Ok((plugin.name(), probe.tool, state))
     });
@@ -206,6 +222,20 @@ async fn run_probe(
         }
     }
     Ok(plugin.read_probe(probe, &outputs))
+}
+
+fn missing_tool(lack: NoTool) -> MissingTool {
+    MissingTool { tool: lack.tool, why: one_line(&lack.why), install: lack.install }
+}
+
+/// A stage as far as the preset wants it: a plugin may give it less, never more.
+fn wanted(stage: Result<Stage, NoTool>, preset: Preset) -> Option<Result<Stage, NoTool>> {
+    let kind = stage.as_ref().map_or_else(|lack| lack.stage, |stage| stage.kind);
+    match (preset.wants(kind), stage) {
+        (Want::Off, _) => None,
+        (Want::Shown, Ok(stage)) => Some(Ok(Stage { role: StageRole::Shown, ..stage })),
+        (Want::Must | Want::WhereItWorks | Want::Shown, stage) => Some(stage),
+    }
 }
 
 fn line(tool: &str, state: &ToolState) -> String {

@@ -45,7 +45,9 @@ fn not_seen(plant: &Plant, without: &Reading, with: &Reading) -> Option<Calibrat
     match (&plant.expect, other_error(without, with)) {
         // Something else went wrong before the planted test could fail.
         (Expect::TestFails(_), Some(error)) => unmeasured(error),
-        (Expect::Red | Expect::TestFails(_), _) => Some(Calibration::Blind(plant.what.clone())),
+        (Expect::Red | Expect::Finding | Expect::TestFails(_), _) => {
+            Some(Calibration::Blind(plant.what.clone()))
+        }
     }
 }
 

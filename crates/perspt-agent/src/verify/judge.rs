@@ -13,6 +13,7 @@ use perspt_core::outcome::NodeEnd;
 use perspt_core::path::RelPath;
 use perspt_core::plan::Contract;
 use perspt_core::reading::{Reading, StageId};
+use perspt_core::stage::Preset;
 use perspt_core::state::{Node, SessionState};
 use perspt_lang::plugin::Files;
 
@@ -50,6 +51,7 @@ struct LoadedInputs {
     consents: Consents,
     undeclared: Undeclared,
     red: Undeclared,
+    preset: Preset,
     weights: Weights,
 }
 
@@ -78,6 +80,7 @@ impl LoadedInputs {
             undeclared: self.undeclared,
             red: self.red,
             required,
+            preset: self.preset,
             weights: &self.weights,
         }
     }
@@ -151,6 +154,7 @@ impl Actor {
             consents: state.consents.clone(),
             undeclared: ask(told),
             red: ask(node.map_or(state.verifies(), |node| node.asks_red)),
+            preset: state.settings().preset,
             weights: state.settings().weights,
         })
     }

@@ -4,11 +4,13 @@ use perspt_agent::ports::{Appended, View};
 use perspt_core::context::ContextRequest;
 use perspt_core::effect::{Effect, EffectKind, EffectNote, Intent};
 use perspt_core::event::{
-    AskNext, Calibration, Certificate, Closed, Decision, Ended, Event, Recovered, Verdict,
+    AskNext, Calibration, Certificate, Closed, Decision, Ended, Event, MissingTool, Recovered, Verdict,
 };
 use perspt_core::ids::{Millis, NodeId};
 use perspt_core::outcome::EndReason;
+use perspt_core::reading::StageKind;
 use perspt_core::route::TierRoute;
+use perspt_core::stage::Want;
 use perspt_core::state::{SessionState, Work};
 
 use super::money::models_fields;
@@ -17,7 +19,8 @@ use super::progress::Progress;
 use super::readings::{already_failing, look};
 use super::summary::summary;
 use super::text::{
-    consents_field, diff_fields, energy_fields, kept_place, languages_field, verdict_field, why_words,
+    consents_field, diff_fields, energy_fields, kept_place, languages_field, preset_field, verdict_field,
+    why_words,
 };
 use crate::out::{self, plain, value};
 
@@ -147,12 +150,13 @@ fn ended(of: Option<&EffectNote>, outcome: &Ended, at: Millis, state: &SessionSt
             ));
             notes.iter().for_each(|note| out::note(&format!("note: {}", plain(note))));
         }
-        Ended::Probed { tools, confinement, .. } => {
+        Ended::Probed { roots, tools, confinement, .. } => {
             out::line(&format!(
                 "TOOLS {} confinement={}",
                 tools.iter().map(|tool| value(tool)).collect::<Vec<_>>().join(" "),
                 value(confinement)
             ));
+            roots.iter().flat_map(|root| &root.left_out).for_each(left_out);
         }
         Ended::Measured { reading, environment, reused, .. } if node.is_none() => {
             look(reading, *reused, state);
@@ -174,6 +178,16 @@ fn ended(of: Option<&EffectNote>, outcome: &Ended, at: Millis, state: &SessionSt
                 Calibration::Unmeasured(why) => format!("unmeasured why={}", value(why)),
             };
             out::line(&format!("CALIBRATE stage={} result={result}", stage));
+            let kind = of.and_then(|of| match of.kind {
+                EffectKind::Calibrate(stage) => Some(stage),
+                _ => None,
+            });
+            let goes_on = |kind: StageKind| state.settings().preset.wants(kind) == Want::WhereItWorks;
+            if matches!(verdict, Calibration::Blind(_) | Calibration::Unmeasured(_))
+                && kind.is_some_and(goes_on)
+            {
+                out::note("note: what it finds is shown from now on, and does not count");
+            }
         }
         Ended::Assembled { context, files, degraded, tokens, .. } if node.is_some() => {
             let (hash, files) = (context.short(), files.len());
@@ -252,10 +266,11 @@ fn ended(of: Option<&EffectNote>, outcome: &Ended, at: Millis, state: &SessionSt
                 count => format!(" promises_unmeasured={count}"),
             };
             out::line(&format!(
-                "COMMIT node={} merkle={} evidence={}{unmeasured}{} ledger={}",
+                "COMMIT node={} merkle={} evidence={}{unmeasured}{}{} ledger={}",
                 commit.node,
                 commit.merkle.short(),
                 commit.grade.as_str(),
+                preset_field(commit.preset),
                 consents_field(&commit.consents),
                 commit.id().short()
             ));
@@ -330,6 +345,12 @@ fn wait_lines(node: &NodeId, state: &SessionState) {
     if more > 0 {
         out::note(&format!("  (and {more} more)"));
     }
+}
+
+/// A tool that the project asks for and that is left out.
+fn left_out(tool: &MissingTool) {
+    out::note(&format!("note: {} is left out ({})", plain(&tool.tool), plain(&tool.why)));
+    out::note(&format!("      {}", plain(&tool.install)));
 }
 
 fn escalate_lines(node: &NodeId, certificate: &Certificate) {

@@ -8,7 +8,7 @@ use perspt_core::event::{Consented, DiffNote, KeptPlace, StageResult, StageVerdi
 use perspt_core::ids::SessionId;
 use perspt_core::path::RelPath;
 use perspt_core::residual::{Component, Milli};
-use perspt_core::stage::StageRole;
+use perspt_core::stage::{Preset, StageRole};
 use perspt_core::state::SessionState;
 use perspt_core::view::languages;
 
@@ -129,6 +129,11 @@ pub fn consents_field(consents: &[Consented]) -> String {
     }
     let shown: Vec<String> = counts.iter().map(|(kind, count)| format!("{kind}:{count}")).collect();
     if shown.is_empty() { String::new() } else { format!(" consents={}", shown.join(",")) }
+}
+
+/// The preset of a commit, where it is not the usual one.
+pub fn preset_field(preset: Preset) -> String {
+    if preset.is_default() { String::new() } else { format!(" preset={}", preset.as_str()) }
 }
 
 /// The name an enum's value has in the log.

@@ -10,7 +10,7 @@ use crate::ids::{BlobId, CommitId, NodeId, TreeId};
 use crate::path::RelPath;
 use crate::plan::NodeClass;
 use crate::reading::StageId;
-use crate::stage::StageRole;
+use crate::stage::{Preset, StageRole};
 use crate::tree::Change;
 
 /// A committed node: the ledger's record.
@@ -57,6 +57,9 @@ pub struct Commit {
     /// What the user permitted of it, and how; the readings hold what is left out for its length.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub consents: Vec<Consented>,
+    /// How much was to be measured.
+    #[serde(default, skip_serializing_if = "Preset::is_default")]
+    pub preset: Preset,
 }
 
 /// A need of a commit and the grant that covered it.

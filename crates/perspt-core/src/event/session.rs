@@ -272,6 +272,9 @@ pub struct RootStages {
     /// Required stages that cannot: which tool, why, what to do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<MissingTool>,
+    /// Tools that the project asks for and that cannot be used here, where the preset goes on without them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<MissingTool>,
 }
 
 impl RootStages {

@@ -6,7 +6,8 @@ use super::{Case, Finding, Terms};
 use crate::hash::Sha;
 use crate::path::RelPath;
 use crate::reading::{Inherits, Reading, StageKind, Status};
-use crate::residual::{Charge, Class, Residual};
+use crate::residual::{Charge, Class, Milli, Residual, Severity};
+use crate::stage::Preset;
 
 /// Every finding of the readings, with what it counts.
 pub(super) fn charged(case: &Case<'_>, terms: &Terms<'_>) -> Vec<Finding> {
@@ -16,12 +17,16 @@ pub(super) fn charged(case: &Case<'_>, terms: &Terms<'_>) -> Vec<Finding> {
         let known: BTreeSet<Sha> =
             before.iter().flat_map(|one| one.residuals.iter().map(Residual::fingerprint)).collect();
         for mut residual in reading.residuals.iter().cloned() {
+            let is_warning = residual.severity == Severity::Warning;
+            if is_warning && terms.preset == Preset::Strict {
+                count_warning(&mut residual);
+            }
             if residual.class == Class::UnmeasuredFile {
                 unmeasured(&mut residual, terms, &before);
             } else if residual.counts()
                 && residual.class != Class::TestFailed
                 && known.contains(&residual.fingerprint())
-                && is_spared(&residual, reading.stage.kind, terms)
+                && (is_warning || is_spared(&residual, reading.stage.kind, terms))
             {
                 residual.charge = Charge::Inherited("it was there before".to_owned());
             }
@@ -29,6 +34,14 @@ pub(super) fn charged(case: &Case<'_>, terms: &Terms<'_>) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// Counts a warning as an error, where it is about a file of the tree.
+fn count_warning(residual: &mut Residual) {
+    if residual.file.is_some() {
+        (residual.severity, residual.score) = (Severity::Error, Milli::ONE);
+        residual.charge = Charge::Counted;
+    }
 }
 
 /// Earlier readings of the same stage that looked.

@@ -22,7 +22,7 @@ use crate::path::RelPath;
 use crate::plan::Contract;
 use crate::reading::{Part, Reading, StageId, StageKind, Status};
 use crate::residual::{Charge, Class, Residual, Severity};
-use crate::stage::StageRole;
+use crate::stage::{Preset, StageRole};
 
 pub use needs::structure_stage;
 
@@ -117,6 +117,8 @@ pub struct Terms<'a> {
     pub red: Undeclared,
     /// The stages that must look.
     pub required: &'a [StageId],
+    /// How much is measured: warnings count in the strict one.
+    pub preset: Preset,
     /// Weights and threshold.
     pub weights: &'a Weights,
 }

@@ -10,14 +10,15 @@ use crate::effect::{Branch, Effect, Expects, Intent};
 use crate::energy::ReadingSummary;
 use crate::event::{
     AnalysisChoice, Approval, AskNext, Calibration, Closed, Decision, Ended, Event, JudgementNote,
-    MissingTool, PlanSource, Purpose, RetryClass, RootRef, SessionResumed, Trouble, Verdict,
+    MissingTool, PlanSource, Purpose, RetryClass, RootRef, RootStages, SessionResumed, Trouble, Verdict,
 };
 use crate::grade::Require;
 use crate::ids::{BlobId, EffectId, Millis, NodeId};
 use crate::outcome::{EndReason, NodeEnd};
 use crate::path::RelPath;
-use crate::reading::{StageId, Status};
+use crate::reading::{StageId, StageKind, Status};
 use crate::route::Tier;
+use crate::stage::{StageRole, Want};
 
 /// What stands for a tool where less was proved than the user requires.
 pub(super) const REQUIRE: &str = "--require ";
@@ -270,8 +271,10 @@ impl SessionState {
                 if !self.verifies() && roots.iter().all(|root| !root.missing.is_empty()) {
                     self.degraded = roots.iter().flat_map(|root| root.missing.first()).next().cloned();
                 }
-                let kept = self.probed.take().unwrap_or_default().into_iter();
-                let kept = kept.filter(|known| !roots.iter().any(|new| new.root == known.root));
+                let known = self.probed.take().unwrap_or_default();
+                let mut roots = roots.clone();
+                roots.iter_mut().for_each(|root| stay_left_out(root, &known));
+                let kept = known.into_iter().filter(|known| !roots.iter().any(|new| new.root == known.root));
                 self.probed = Some(kept.chain(roots.iter().cloned()).collect());
                 self.check_planned_roots();
             }
@@ -463,6 +466,9 @@ impl SessionState {
 
     /// A root that cannot be measured is in the way only of nodes that touch it, as one whose tools are missing is.
     fn cannot_measure(&mut self, stage: &StageId, missing: &MissingTool) {
+        if self.settings().preset.wants(stage.kind) == Want::WhereItWorks {
+            return self.leave_out(stage, missing);
+        }
         let here = |root: &RootRef| root.dir == stage.root && root.plugin == stage.plugin;
         let others = self.verifies() || self.live_roots().any(|root| !here(root));
         let open = |node: &&Node| node.end.is_none();
@@ -471,6 +477,16 @@ impl SessionState {
         match known.filter(|_| others && !concerned) {
             Some(stages) => stages.missing.push(missing.clone()),
             None => self.degraded = Some(missing.clone()),
+        }
+    }
+
+    /// Goes on without a stage that does not work here: what it finds is only shown from now on.
+    fn leave_out(&mut self, stage: &StageId, missing: &MissingTool) {
+        let here = |root: &RootRef| root.dir == stage.root && root.plugin == stage.plugin;
+        let Some(stages) = self.probed.iter_mut().flatten().find(|stages| here(&stages.root)) else { return };
+        stages.left_out.push(missing.clone());
+        for tool in stages.stages.iter_mut().filter(|tool| tool.kind == stage.kind) {
+            tool.role = StageRole::Shown;
         }
     }
 
@@ -498,15 +514,16 @@ impl SessionState {
             return;
         }
         if let Status::Unavailable(why) = &reading.status
-            && required
+            && self.role_of(&reading.stage).is_required()
             && self.degraded.is_none()
         {
-            let (tool, install) = (reading.tool.clone(), "see `perspt doctor`".to_owned());
-            let missing = MissingTool { tool, why: why.clone(), install };
-            match self.verifies() {
-                true if environment.is_some() => {}
-                true => self.cannot_measure(&reading.stage, &missing),
-                false => self.degraded = Some(missing),
+            let (tool, why) = (reading.tool.clone(), why.clone());
+            let missing = MissingTool { tool, why, install: "see `perspt doctor`".to_owned() };
+            match self.settings().preset.wants(reading.stage.kind) {
+                Want::WhereItWorks => self.leave_out(&reading.stage, &missing),
+                Want::Must | Want::Shown | Want::Off if !self.verifies() => self.degraded = Some(missing),
+                Want::Must | Want::Shown | Want::Off if environment.is_some() => {}
+                Want::Must | Want::Shown | Want::Off => self.cannot_measure(&reading.stage, &missing),
             }
         }
         match self.node_mut(node) {
@@ -919,5 +936,14 @@ fn charged(effect: &Effect, outcome: &Ended) -> Spend {
             Spend::call(0, Some(0))
         }
         _ => *estimate,
+    }
+}
+
+/// A stage that was left out stays so when its root is probed again in the same session.
+fn stay_left_out(root: &mut RootStages, known: &[RootStages]) {
+    let Some(known) = known.iter().find(|known| known.root == root.root) else { return };
+    let shown = |kind: StageKind| known.with_role(StageRole::Shown).any(|stage| stage.kind == kind);
+    for tool in root.stages.iter_mut().filter(|tool| shown(tool.kind)) {
+        tool.role = StageRole::Shown;
     }
 }

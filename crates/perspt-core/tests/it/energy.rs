@@ -12,6 +12,7 @@ use perspt_core::judge::{Case, Declarations, Finding, Terms, Undeclared, structu
 use perspt_core::plan::Contract;
 use perspt_core::reading::{Reading, StageId, StageKind, Status, TestEnd, TestName, TestResult, Tests};
 use perspt_core::residual::{Charge, Class, Component, Milli, Position, Residual, Severity};
+use perspt_core::stage::Preset;
 use proptest::prelude::*;
 
 use crate::support::*;
@@ -83,6 +84,7 @@ fn proof(readings: &[Reading], required: &[StageId], allowed: &[&str]) -> Result
         undeclared: Undeclared::Tell,
         red: Undeclared::Tell,
         required,
+        preset: Preset::Default,
         weights: &Weights::default(),
     };
     prove(&case, &terms)

@@ -14,7 +14,7 @@ use perspt_core::path::RelPath;
 use perspt_core::plan::{Contract, Criticality, WeightedTest};
 use perspt_core::reading::{Part, Reading, StageId, StageKind, Status, TestEnd, TestName, TestResult, Tests};
 use perspt_core::residual::{Charge, Class, Component, Milli, Residual, Severity};
-use perspt_core::stage::StageRole;
+use perspt_core::stage::{Preset, StageRole};
 
 use crate::support::*;
 
@@ -38,6 +38,7 @@ struct Trial {
     consents: Consents,
     undeclared: Undeclared,
     red: Undeclared,
+    preset: Preset,
 }
 
 impl Trial {
@@ -59,6 +60,7 @@ impl Trial {
             consents: Consents::default(),
             undeclared: Undeclared::Tell,
             red: Undeclared::Tell,
+            preset: Preset::Default,
         }
     }
 
@@ -118,6 +120,7 @@ impl Trial {
             undeclared: self.undeclared,
             red: self.red,
             required: &required,
+            preset: self.preset,
             weights: &Weights::default(),
         };
         with(&judge(&case, &terms), &case, &terms)
@@ -970,4 +973,29 @@ fn an_old_failure_out_of_reach_is_inherited() {
         2,
         "nothing is known of it"
     );
+}
+
+#[test]
+fn in_the_strict_preset_a_new_warning_counts_as_an_error_and_an_old_one_is_inherited() {
+    let warning = |message: &str| {
+        Residual::warning(Component::Syn, Class::CompileWarning, "a tool", message).in_file(Some(path(LIB)))
+    };
+    let now = reading("now", StageKind::Build, vec![warning("unused"), warning("dead")], None);
+    let before = reading("base", StageKind::Build, vec![warning("dead")], None);
+    let mut trial = Trial::of(&[now], &[before]);
+    assert_eq!(trial.counted(), Vec::<String>::new());
+    assert_eq!(trial.judged().energy.errors, 0);
+    trial.preset = Preset::Strict;
+    assert_eq!(trial.counted(), ["unused"]);
+    assert_eq!(trial.judged().energy.errors, 1);
+    let inherited = Charge::Inherited("it was there before".to_owned());
+    assert_eq!(trial.charges(), [Charge::Counted, inherited]);
+}
+
+#[test]
+fn a_warning_about_no_file_of_the_tree_counts_in_no_preset() {
+    let elsewhere = Residual::warning(Component::Boot, Class::CompileWarning, "a tool", "deprecated");
+    let mut trial = Trial::of(&[reading("now", StageKind::Build, vec![elsewhere], None)], &[]);
+    trial.preset = Preset::Strict;
+    assert_eq!(trial.counted(), Vec::<String>::new());
 }

@@ -17,7 +17,7 @@ use perspt_core::plan::{Contract, Criticality, PlanNode, WeightedTest};
 use perspt_core::reading::StageKind;
 use perspt_core::residual::Milli;
 use perspt_core::route::{AnswerForm, MODELS_MAX, Price, Route, Tier, TierRoute};
-use perspt_core::stage::StageRole;
+use perspt_core::stage::{Preset, StageRole};
 use perspt_core::tree::Change;
 
 use crate::support::*;
@@ -73,6 +73,9 @@ fn wide_root(at: usize) -> RootRef {
 fn probed_root(at: usize) -> RootStages {
     let mut stages = stages_of(&wide_root(at));
     stages.stages.remove(0);
+    // A tool is named once, however many roots ask for it.
+    let left_out = || MissingTool { tool: "t".repeat(20), why: "w".repeat(400), install: "i".repeat(100) };
+    stages.left_out.extend((at == 0).then(left_out));
     stages
 }
 
@@ -240,6 +243,7 @@ fn wide_commit() -> Commit {
             .into_iter()
             .map(|need| Consented { need, grant: wide_grant(0) })
             .collect(),
+        preset: Preset::Strict,
     }
 }
 

@@ -15,7 +15,7 @@ use perspt_core::path::RelPath;
 use perspt_core::plan::{Contract, NodeClass, OpenScope, PlanNode, TaskType};
 use perspt_core::reading::{PluginName, StageId, StageKind, Status};
 use perspt_core::residual::Milli;
-use perspt_core::stage::StageRole;
+use perspt_core::stage::{Preset, StageRole};
 use perspt_core::state::{SessionState, Work};
 use perspt_core::tree::{Change, Entry, EntryKind};
 use proptest::test_runner::{Config, RngSeed};
@@ -97,7 +97,7 @@ pub fn stages_of(root: &RootRef) -> RootStages {
         StageTool { kind, tool, role }
     };
     let kinds = StageKind::ALL.into_iter().filter(|kind| *kind != StageKind::Structure);
-    RootStages { root: root.clone(), stages: kinds.map(tool).collect(), missing: vec![] }
+    RootStages { root: root.clone(), stages: kinds.map(tool).collect(), missing: vec![], left_out: vec![] }
 }
 
 pub fn started(settings: Settings) -> SessionStarted {
@@ -207,6 +207,7 @@ pub fn commit(state: &SessionState, node: &NodeId, branch: &Branch, evidence: Ve
         below: vec![],
         unmeasured: vec![],
         consents: vec![],
+        preset: Preset::Default,
     }
 }
 

@@ -25,6 +25,8 @@ pub struct Plant {
 pub enum Expect {
     /// The reading must hold an error residual.
     Red,
+    /// The reading must hold a finding, be it a warning: formatters know no errors.
+    Finding,
     /// The reading must report this test, by this last part of its name, as failed.
     TestFails(String),
 }
@@ -36,7 +38,7 @@ impl Plant {
             Expect::TestFails(name) => {
                 self.writes.keys().take(1).map(|path| (path.clone(), name.clone())).collect()
             }
-            Expect::Red => BTreeSet::new(),
+            Expect::Red | Expect::Finding => BTreeSet::new(),
         }
     }
 }
@@ -45,7 +47,8 @@ impl Expect {
     /// Whether a planted reading shows what it must, beside the reading of the same tree without the plant.
     pub fn is_met(&self, without: &Reading, with: &Reading) -> bool {
         match self {
-            Expect::Red => new_error(without, with),
+            Expect::Red => finds_more(without, with, |severity| severity == Severity::Error),
+            Expect::Finding => finds_more(without, with, |severity| severity != Severity::Note),
             Expect::TestFails(name) => {
                 with.status == Status::Measured
                     && ended(with, TestEnd::Failed).any(|test| ends_with_name(&test.0, name))
@@ -54,13 +57,13 @@ impl Expect {
     }
 }
 
-/// An error that was not there without the plant.
-fn new_error(without: &Reading, with: &Reading) -> bool {
-    let errors = |reading: &Reading| -> BTreeSet<_> {
-        let errors = reading.residuals.iter().filter(|residual| residual.severity == Severity::Error);
-        errors.map(Residual::fingerprint).collect()
+/// Whether there is a finding of such a severity that was not there without the plant.
+fn finds_more(without: &Reading, with: &Reading, is_meant: fn(Severity) -> bool) -> bool {
+    let found = |reading: &Reading| -> BTreeSet<_> {
+        let meant = reading.residuals.iter().filter(|residual| is_meant(residual.severity));
+        meant.map(Residual::fingerprint).collect()
     };
-    with.status == Status::Measured && !errors(with).is_subset(&errors(without))
+    with.status == Status::Measured && !found(with).is_subset(&found(without))
 }
 
 fn ended(reading: &Reading, end: TestEnd) -> impl Iterator<Item = &TestName> {

@@ -37,6 +37,13 @@ pub trait Stages: Sync + Send {
     /// How to find out whether the tools work.
     fn probes(&self, machine: &Machine) -> Vec<Probe>;
 
+    /// The probes that this tree needs: also those of tools that its own configuration or the preset asks for. A probe may
+    /// hold that configuration, so that a tool which cannot be used with it counts as broken.
+    fn probes_for(&self, files: &dyn Files, machine: &Machine, preset: Preset) -> Vec<Probe> {
+        let _ = (files, preset);
+        self.probes(machine)
+    }
+
     /// What a probe's run says of its tool.
     fn read_probe(&self, probe: &Probe, outputs: &[StepOutput]) -> ToolState;
 

@@ -1,7 +1,8 @@
 //! Python: files are compiled in memory, tests are listed and run by pytest, or by a small unittest runner of
-//! ours where pytest is missing. Start at `stages`, then `syntax`, `pytest` and `unittest`, which read what
-//! came out.
+//! ours where pytest is missing. Types are checked where the project configures a checker. Start at `stages`, then
+//! `syntax`, `types`, `ruff`, `pytest` and `unittest`, which read what came out.
 
+mod checkers;
 mod collection;
 mod command;
 mod doctests;
@@ -16,9 +17,11 @@ mod probe;
 mod pytest;
 mod refusal;
 mod roots;
+mod ruff;
 mod settings;
 mod stages;
 mod syntax;
+mod types;
 mod undefined_names;
 mod unittest;
 
@@ -27,7 +30,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use perspt_core::path::RelPath;
 use perspt_core::reading::{Reading, StageKind, Status};
 use perspt_core::residual::{Class, Residual, Severity};
-use perspt_core::stage::{Root, Stage, Step, StepEnd, StepOutput};
+use perspt_core::stage::{Preset, Root, Stage, Step, StepEnd, StepOutput};
 
 use crate::plugin::{
     CommandKind, Files, FromCandidate, FurtherFindings, Host, Machine, NoTool, OldTestFile, Pair, Plant,
@@ -45,6 +48,7 @@ const NAME: &str = "python";
 
 const SYNTAX_SCRIPT: &str = include_str!("../../assets/perspt_syntax.py");
 const UNITTEST_SCRIPT: &str = include_str!("../../assets/perspt_unittest.py");
+const TOOL_SCRIPT: &str = include_str!("../../assets/perspt_tool.py");
 const LOADED_SCRIPT: &str = include_str!("../../assets/perspt_loaded.py");
 
 /// The Python plugin.
@@ -155,11 +159,17 @@ impl Stages for Python {
             ("perspt_syntax.py", SYNTAX_SCRIPT),
             ("perspt_unittest.py", UNITTEST_SCRIPT),
             ("perspt_loaded.py", LOADED_SCRIPT),
+            ("perspt_tool.py", TOOL_SCRIPT),
         ]
     }
 
     fn probes(&self, machine: &Machine) -> Vec<Probe> {
         probe::probes(machine)
+    }
+
+    fn probes_for(&self, files: &dyn Files, machine: &Machine, _preset: Preset) -> Vec<Probe> {
+        let configured = probe::of_configured(files, machine);
+        probe::probes(machine).into_iter().chain(configured).collect()
     }
 
     fn read_probe(&self, probe: &Probe, outputs: &[StepOutput]) -> ToolState {
@@ -179,7 +189,9 @@ impl Stages for Python {
         let collected = output.step == "collect" && matches!(output.end, StepEnd::Exited(1 | 2));
         // What old tests find keeps the new ones from nothing.
         let ran = output.step == stages::RUN && matches!(output.end, StepEnd::Exited(1 | 2 | 5));
-        output.end.is_success() || collected || ran
+        // Lines that ruff would have otherwise keep its formatter from nothing.
+        let linted = output.step == ruff::CHECK_STEP && output.end == StepEnd::Exited(1);
+        output.end.is_success() || collected || ran || linted
     }
 
     fn list_packages(&self, machine: &Machine) -> Option<Step> {
@@ -191,7 +203,9 @@ impl Stages for Python {
             StageKind::Test if stage.tool == stages::UNITTEST => unittest::read(stage, outputs, context),
             StageKind::Test => pytest::read(stage, outputs, context),
             StageKind::Syntax => syntax::read(stage, outputs, context),
-            StageKind::Structure | StageKind::Build | StageKind::Type | StageKind::Lint => {
+            StageKind::Type => types::read(stage, outputs, context),
+            StageKind::Lint => ruff::read(stage, outputs, context),
+            StageKind::Structure | StageKind::Build => {
                 let status = Status::Unavailable("Python has no such stage".to_owned());
                 Reading { status, ..measured(stage, context, Vec::new(), None) }
             }

@@ -6,8 +6,8 @@ use perspt_core::path::RelPath;
 use perspt_core::reading::StageKind;
 use perspt_core::stage::Root;
 
-use super::roots;
 use super::settings::Settings;
+use super::{checkers, is_test_source, roots};
 use crate::plugin::{Expect, Files, Plant};
 use crate::shared::file_names::is_data_folder;
 use crate::shared::glob;
@@ -24,14 +24,46 @@ fn failing(name: &str) -> String {
 /// The plants of a stage.
 pub(crate) fn plants(stage: StageKind, root: &Root, files: &dyn Files, name: &str) -> Vec<Plant> {
     let sources = roots::own_sources(files, root);
-    let plant = if stage == StageKind::Syntax {
-        syntax_error(root, files, &sources)
-    } else if stage == StageKind::Test {
-        failing_test(root, files, &sources, &Settings::of(files, &root.dir), name)
-    } else {
-        None
-    };
-    plant.into_iter().collect()
+    match stage {
+        StageKind::Syntax => syntax_error(root, files, &sources).into_iter().collect(),
+        StageKind::Test => {
+            let settings = Settings::of(files, &root.dir);
+            failing_test(root, files, &sources, &settings, name).into_iter().collect()
+        }
+        StageKind::Type => type_error(files, &sources, name).into_iter().collect(),
+        StageKind::Lint => {
+            let unformatted =
+                checkers::has_ruff_format(files, root).then(|| unformatted(root, &sources, name));
+            let broken = syntax_error(root, files, &sources);
+            broken.into_iter().chain(unformatted.flatten()).collect()
+        }
+        StageKind::Structure | StageKind::Build => Vec::new(),
+    }
+}
+
+/// A call with the wrong type at the end of every source that holds no tests: the checker need not look at all of them.
+fn type_error(files: &dyn Files, sources: &[RelPath], name: &str) -> Option<Plant> {
+    const FILES: usize = 20;
+    let code = sources.iter().filter(|path| !is_test_source(path) && path.name() != "conftest.py");
+    let readable = code.filter_map(|path| Some((path.clone(), files.text(path)?))).take(FILES);
+    let error = format!("\n\ndef {name}(x: int) -> int:\n    return x\n\n\n{name}(\"text\")\n");
+    let writes: BTreeMap<RelPath, String> =
+        readable.map(|(path, before)| (path, format!("{before}{error}"))).collect();
+    let places: Vec<&str> = writes.keys().map(RelPath::as_str).take(3).collect();
+    let more = if writes.len() > places.len() { " and others" } else { "" };
+    let what = format!("a type error in {}{more}", places.join(", "));
+    (!writes.is_empty()).then_some(Plant { what, writes, expect: Expect::Red })
+}
+
+/// A new file that is not formatted, beside the first source.
+fn unformatted(root: &Root, sources: &[RelPath], name: &str) -> Option<Plant> {
+    let beside = sources.iter().find(|path| !is_test_source(path)).and_then(RelPath::parent);
+    let path = beside.unwrap_or_else(|| root.dir.clone()).join(&format!("{name}.py")).ok()?;
+    Some(Plant {
+        what: format!("a line in {path} that is not formatted"),
+        writes: BTreeMap::from([(path, "x  =  1\n".to_owned())]),
+        expect: Expect::Finding,
+    })
 }
 
 fn syntax_error(root: &Root, files: &dyn Files, sources: &[RelPath]) -> Option<Plant> {

@@ -7,9 +7,10 @@ use perspt_core::path::RelPath;
 use perspt_core::reading::TestEnd;
 use perspt_core::stage::{StageRole, StepEnd, StepOutput};
 
+use super::checkers::{self, Checker, RUFF, SETTINGS};
 use super::stages::{PYTEST, PYTHON, UNITTEST, interpreter};
-use super::{SYNTAX_SCRIPT, UNITTEST_SCRIPT, junit, syntax, unittest};
-use crate::plugin::{Machine, Probe, ToolState};
+use super::{SYNTAX_SCRIPT, TOOL_SCRIPT, UNITTEST_SCRIPT, junit, roots, syntax, unittest};
+use crate::plugin::{Files, Machine, Probe, ToolState};
 use crate::shared::report::{both_streams, first_line, output_of, text};
 use crate::shared::step::step;
 
@@ -28,6 +29,10 @@ const TESTS: &str = "import unittest\n\n\nclass PersptProbe(unittest.TestCase):\
 pub(crate) fn install(tool: &str) -> &'static str {
     match tool {
         PYTEST => "Install pytest into the project's environment: `python -m pip install pytest`.",
+        "mypy" => "Install mypy 1.11 or later into the project's environment: `python -m pip install mypy`.",
+        "pyright" => "Install pyright with npm; the one from PyPI needs a network at its first start.",
+        "ty" => "Install ty into the project's environment: `python -m pip install ty`.",
+        "ruff" => "Install ruff into the project's environment: `python -m pip install ruff`.",
         _ => "Install Python 3.8 or later, or repair the project's virtual environment.",
     }
 }
@@ -97,6 +102,61 @@ pub(crate) fn probes(machine: &Machine) -> Vec<Probe> {
     ]
 }
 
+/// A module that every type checker accepts, and one that none does. A linter sees what is wrong with both.
+const TYPED: &str = "def perspt_takes(x: int) -> int:\n    return x\n";
+const MISTYPED: &str = "from right import perspt_takes\n\nperspt_takes(\"text\")\n";
+const BROKEN: &str = "def perspt_broken(:\n";
+
+/// The probes of the type checkers that some root configures, with its own settings, and of ruff without any.
+pub(crate) fn of_configured(files: &dyn Files, machine: &Machine) -> Vec<Probe> {
+    let all = roots::find(files);
+    let mut probes = Vec::new();
+    for checker in Checker::ALL {
+        let Some(root) = all.iter().find(|root| checker.is_configured(files, &root.dir)) else { continue };
+        let settings = SETTINGS.into_iter().filter_map(|name| {
+            let text = files.text(&root.dir.join(name).ok()?)?;
+            Some((format!("project/{name}"), text))
+        });
+        let arguments = checker.arguments(&["right.py".to_owned(), "wrong.py".to_owned()]);
+        probes.push(launched(checker.name(), (settings.collect(), MISTYPED), &arguments, machine));
+    }
+    if all.iter().any(|root| checkers::has_ruff(files, root)) {
+        let words = ["check", "--isolated", "--no-cache", "--output-format=json", "."];
+        let arguments = words.map(str::to_owned);
+        probes.push(launched(RUFF, (BTreeMap::new(), BROKEN), &arguments, machine));
+    }
+    probes
+}
+
+/// A tool that is started as its stage starts it, over a module that is right and one that is wrong.
+fn launched(
+    tool: &str,
+    (mut files, wrong): (BTreeMap<String, String>, &str),
+    arguments: &[String],
+    machine: &Machine,
+) -> Probe {
+    let texts =
+        [("tool/perspt_tool.py", TOOL_SCRIPT), ("project/right.py", TYPED), ("project/wrong.py", wrong)];
+    files.extend(texts.map(|(name, text)| (name.to_owned(), text.to_owned())));
+    let start = |name: &str, arguments: &[String], cwd: &RelPath| {
+        checkers::launched(name, (machine, "{tree}/tool/perspt_tool.py"), tool, arguments, cwd)
+    };
+    let project = RelPath::parse("project").unwrap_or_else(|_| RelPath::root());
+    let version = start("version", &["--version".to_owned()], &RelPath::root());
+    Probe {
+        tool: tool.to_owned(),
+        files,
+        steps: vec![version, start("run", arguments, &project)],
+        role: StageRole::Required,
+    }
+}
+
+/// Whether a tool's report names the wrong module and not the right one.
+fn names_only_wrong(run: &StepOutput) -> bool {
+    let printed = text(&run.stdout);
+    run.end == StepEnd::Exited(1) && printed.contains("wrong.py") && !printed.contains("right.py")
+}
+
 /// What a probe's outputs say.
 pub(crate) fn read(probe: &Probe, outputs: &[StepOutput]) -> ToolState {
     let install = install(&probe.tool).to_owned();
@@ -109,13 +169,14 @@ pub(crate) fn read(probe: &Probe, outputs: &[StepOutput]) -> ToolState {
         StepEnd::Exited(0) => {}
         StepEnd::TimedOut => return broken(format!("`{tool} --version` did not answer")),
         StepEnd::NotStarted(why) => return missing(format!("the interpreter does not start: {why}")),
-        StepEnd::Exited(_) if printed.contains("No module named pytest") => {
+        StepEnd::Exited(_) if printed.contains(&format!("No module named {tool}")) => {
             return missing(first_line(&printed).to_owned());
         }
         StepEnd::Exited(_) | StepEnd::Signalled(_) => {
             let why =
                 format!("`{tool} --version` ended with {}: {}", version.end.shown(), first_line(&printed));
-            return if tool == PYTEST { broken(why) } else { missing(why) };
+            let is_interpreter = [PYTHON, UNITTEST].contains(&tool.as_str());
+            return if is_interpreter { missing(why) } else { broken(why) };
         }
     }
     let Some(run) = output_of(outputs, "run") else { return broken("its project was not run".to_owned()) };
@@ -169,6 +230,7 @@ fn saw_both(tool: &str, run: &StepOutput) -> bool {
             run.end == StepEnd::Exited(1)
                 && ends == BTreeMap::from([("test_fails", TestEnd::Failed), ("test_passes", TestEnd::Passed)])
         }
+        _ if tool != UNITTEST => names_only_wrong(run),
         _ => {
             let ran = unittest::parse(&report);
             let ends: Vec<(&str, TestEnd)> = ran

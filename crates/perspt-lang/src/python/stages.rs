@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use perspt_core::path::RelPath;
 use perspt_core::reading::StageKind;
-use perspt_core::stage::{Profile, Root, Stage, Step};
+use perspt_core::stage::{Preset, Profile, Root, Stage, Step};
 
+use super::checkers::{self, Checker, RUFF};
 use super::layout::PYTHON as SYNTAX;
 use super::settings::Settings;
 use super::{probe, roots};
@@ -68,11 +69,11 @@ pub(crate) fn standard_modules(tools: &Tools) -> &BTreeSet<String> {
     }
 }
 
-/// Both stages of a root.
+/// The stages of a root.
 pub(crate) fn stages(
     root: &Root,
     files: &dyn Files,
-    &Terms { machine, tools, selection, .. }: &Terms<'_>,
+    &Terms { machine, tools, selection, preset }: &Terms<'_>,
 ) -> Vec<Result<Stage, NoTool>> {
     let python = interpreter(machine);
     let syntax = works(StageKind::Syntax, PYTHON, tools)
@@ -83,7 +84,38 @@ pub(crate) fn stages(
             Stage::required(StageKind::Test, UNITTEST, unittest(python, root, files, selection))
         }
     });
-    vec![syntax, test]
+    let types = types(root, files, machine, tools);
+    let lint = lint(root, files, (machine, tools), preset);
+    [syntax].into_iter().chain(types).chain(lint).chain([test]).collect()
+}
+
+/// The first type checker that the root configures and that works. Another one in its place would judge by rules that
+/// nobody chose.
+fn types(root: &Root, files: &dyn Files, machine: &Machine, tools: &Tools) -> Option<Result<Stage, NoTool>> {
+    let configured = checkers::configured(files, root);
+    let works = |checker: Checker| works(StageKind::Type, checker.name(), tools).map(|()| checker);
+    let first = *configured.first()?;
+    let chosen = configured.into_iter().find_map(|checker| works(checker).ok());
+    Some(chosen.map_or_else(|| works(first), Ok).map(|checker| {
+        let step = checkers::type_step(checker, root, files, machine);
+        Stage::required(StageKind::Type, checker.name(), vec![step])
+    }))
+}
+
+/// ruff, where the root configures it.
+fn lint(
+    root: &Root,
+    files: &dyn Files,
+    (machine, tools): (&Machine, &Tools),
+    preset: Preset,
+) -> Option<Result<Stage, NoTool>> {
+    let is_strict = preset == Preset::Strict;
+    let stage = || {
+        let steps = checkers::ruff_steps(root, machine, is_strict && checkers::has_ruff_format(files, root));
+        let made = if is_strict { Stage::required } else { Stage::shown };
+        made(StageKind::Lint, RUFF, steps)
+    };
+    checkers::has_ruff(files, root).then(|| works(StageKind::Lint, RUFF, tools).map(|()| stage()))
 }
 
 enum Runner {

@@ -11,6 +11,7 @@ mod files_read;
 mod gated;
 pub(crate) mod layout;
 mod libtest;
+mod lint;
 mod manifest;
 mod messages;
 mod plants;
@@ -26,7 +27,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use perspt_core::path::RelPath;
 use perspt_core::reading::{Part, Reading, StageKind};
 use perspt_core::residual::{Class, Residual};
-use perspt_core::stage::{Root, Stage, Step, StepEnd, StepOutput};
+use perspt_core::stage::{Preset, Root, Stage, Step, StepEnd, StepOutput};
 
 use crate::plugin::{
     CommandKind, Fetch, Files, FromCandidate, Further, FurtherFindings, Host, Machine, NoTool, OldTestFile,
@@ -101,8 +102,13 @@ impl Stages for Rust {
         vec![probe::probe()]
     }
 
-    fn read_probe(&self, _probe: &Probe, outputs: &[StepOutput]) -> ToolState {
-        probe::read(outputs)
+    fn probes_for(&self, files: &dyn Files, _machine: &Machine, preset: Preset) -> Vec<Probe> {
+        let strict = (preset == Preset::Strict).then(|| probe::of_lints(files));
+        std::iter::once(probe::probe()).chain(strict.into_iter().flatten()).collect()
+    }
+
+    fn read_probe(&self, probe: &Probe, outputs: &[StepOutput]) -> ToolState {
+        probe::read(&probe.tool, outputs)
     }
 
     fn stages(&self, root: &Root, files: &dyn Files, terms: &Terms<'_>) -> Vec<Result<Stage, NoTool>> {
@@ -111,7 +117,9 @@ impl Stages for Rust {
 
     fn continues_after(&self, _stage: &Stage, output: &StepOutput) -> bool {
         // A target with a harness of its own may answer a listing with a failure; the others have listed.
-        output.end.is_success() || (output.step == "list" && matches!(output.end, StepEnd::Exited(_)))
+        // What clippy refuses keeps rustfmt from nothing.
+        let goes_on = ["list", lint::CLIPPY_STEP].contains(&output.step.as_str());
+        output.end.is_success() || (goes_on && matches!(output.end, StepEnd::Exited(_)))
     }
 
     fn was_killed(&self, output: &StepOutput) -> bool {
@@ -127,18 +135,20 @@ impl Stages for Rust {
     }
 
     fn late_reports(&self, stage: &Stage, output: &StepOutput) -> Vec<String> {
-        if !matches!((stage.kind, output.step.as_str()), (StageKind::Build, _) | (StageKind::Test, "compile"))
-        {
+        let builds = ["compile", lint::CLIPPY_STEP].contains(&output.step.as_str());
+        if stage.kind != StageKind::Build && !builds {
             return Vec::new();
         }
         messages::Artifact::all_of(output).iter().filter_map(messages::Artifact::dep_info).collect()
     }
 
     fn read(&self, stage: &Stage, outputs: &[StepOutput], context: &ReadContext<'_>) -> Reading {
-        if stage.kind == StageKind::Test {
-            run::read(stage, outputs, context)
-        } else {
-            build::read(stage, outputs, context)
+        match stage.kind {
+            StageKind::Test => run::read(stage, outputs, context),
+            StageKind::Lint => lint::read(stage, outputs, context),
+            StageKind::Structure | StageKind::Syntax | StageKind::Build | StageKind::Type => {
+                build::read(stage, outputs, context)
+            }
         }
     }
 

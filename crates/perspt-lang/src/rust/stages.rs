@@ -5,38 +5,46 @@
 
 use perspt_core::path::RelPath;
 use perspt_core::reading::StageKind;
-use perspt_core::stage::{Profile, Root, Stage, Step, Streams};
+use perspt_core::stage::{Preset, Profile, Root, Stage, Step, Streams};
 
-use super::{TARGET_DIR, manifest};
+use super::{TARGET_DIR, lint, manifest};
 use crate::plugin::{Files, NoTool, Selection, Terms, ToolState, Tools};
 use crate::shared::step::{step, with_env};
 use crate::shared::toml;
 
-/// The tool behind both stages, as its probe calls it.
+/// The tools, as their probes call them.
 pub(crate) const CARGO: &str = "cargo";
+pub(crate) const CLIPPY: &str = "clippy";
+pub(crate) const RUSTFMT: &str = "rustfmt";
 
-/// Both stages of a root.
+/// The stages of a root.
 pub(crate) fn stages(root: &Root, files: &dyn Files, terms: &Terms<'_>) -> Vec<Result<Stage, NoTool>> {
-    let build = works(StageKind::Build, terms.tools)
+    let works = |kind: StageKind, tool: &str| works(kind, tool, terms.tools);
+    let build = works(StageKind::Build, CARGO)
         .map(|()| Stage::required(StageKind::Build, "cargo check", vec![check(root, files)]));
-    let test = works(StageKind::Test, terms.tools)
+    let lint = || {
+        let both = works(StageKind::Lint, CLIPPY).and_then(|()| works(StageKind::Lint, RUSTFMT));
+        both.map(|()| Stage::required(StageKind::Lint, lint::TOOL, lint::steps(root, files)))
+    };
+    let test = works(StageKind::Test, CARGO)
         .map(|()| Stage::required(StageKind::Test, "cargo test", test_steps(root, files, terms.selection)));
-    vec![build, test]
+    let lint = (terms.preset == Preset::Strict).then(lint);
+    [build].into_iter().chain(lint).chain([test]).collect()
 }
 
-fn works(stage: StageKind, tools: &Tools) -> Result<(), NoTool> {
+fn works(stage: StageKind, tool: &str, tools: &Tools) -> Result<(), NoTool> {
     let missing = |why: &str, install: &str| NoTool {
         stage,
-        tool: CARGO.to_owned(),
+        tool: tool.to_owned(),
         why: why.to_owned(),
         install: install.to_owned(),
     };
-    match tools.get(CARGO) {
+    match tools.get(tool) {
         Some(ToolState::Works { .. }) => Ok(()),
         Some(ToolState::Missing { why, install } | ToolState::Broken { why, install }) => {
             Err(missing(why, install))
         }
-        None => Err(missing("it was not probed", super::probe::INSTALL)),
+        None => Err(missing("it was not probed", super::probe::install(tool))),
     }
 }
 
@@ -67,7 +75,13 @@ pub(super) fn in_build(name: &str, arguments: &[&str], root: &Root) -> Step {
 
 /// `--keep-going` shows the errors of every package that can be reached, so that energy falls with each one fixed.
 fn check(root: &Root, files: &dyn Files) -> Step {
-    let mut arguments = vec!["check", "--workspace"];
+    let arguments = check_arguments("check", root, files);
+    in_build("check", &arguments.iter().map(String::as_str).collect::<Vec<_>>(), root)
+}
+
+/// The arguments of a cargo command that looks at every target.
+pub(super) fn check_arguments(command: &str, root: &Root, files: &dyn Files) -> Vec<String> {
+    let mut arguments = vec![command, "--workspace"];
     if benches_want_nightly(root, files) {
         arguments.extend(["--bins", "--tests", "--examples"]);
         // Asked for where there is none, cargo refuses.
@@ -77,7 +91,7 @@ fn check(root: &Root, files: &dyn Files) -> Step {
         arguments.push("--all-targets");
     }
     arguments.extend(["--keep-going", "--offline", "--message-format=json"]);
-    in_build("check", &arguments, root)
+    arguments.into_iter().map(str::to_owned).collect()
 }
 
 /// Whether some benchmark asks for unstable features that the toolchain need not have. The tests do not need

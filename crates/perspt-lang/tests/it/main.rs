@@ -8,6 +8,8 @@ mod machine;
 mod outline;
 mod python_read;
 mod python_tests;
+mod python_types;
+mod rust_lints;
 mod rust_read;
 mod rust_tests;
 mod signature;

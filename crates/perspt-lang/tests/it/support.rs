@@ -81,6 +81,8 @@ pub struct Slot {
     dir: tempfile::TempDir,
     /// Folders put before the machine's on PATH.
     pub path_first: Option<PathBuf>,
+    /// How much is measured.
+    pub preset: Preset,
 }
 
 impl Slot {
@@ -89,7 +91,7 @@ impl Slot {
         for name in ["tree", "build", "tmp", "assets"] {
             std::fs::create_dir(dir.path().join(name)).unwrap();
         }
-        Slot { dir, path_first: None }
+        Slot { dir, path_first: None, preset: Preset::Default }
     }
 
     pub fn folder(&self, name: &str) -> PathBuf {
@@ -238,7 +240,8 @@ impl Slot {
         if let Some(step) = plugin.prepare(&root, files) {
             self.step(&step);
         }
-        let stages = plugin.stages(&root, files, &terms(machine, tools, selection));
+        let terms = Terms { preset: self.preset, ..terms(machine, tools, selection) };
+        let stages = plugin.stages(&root, files, &terms);
         let stage = stages.into_iter().flatten().find(|stage| stage.kind == kind).unwrap();
         let outputs = self.outputs(plugin, &stage);
         self.read_outputs(plugin, &stage, &outputs, &root, files)
@@ -272,7 +275,9 @@ pub fn working() -> Tools {
         python.read_probe(&probe, &Slot::probe(&probe, None))
     });
     let works = |name: &&str| ((*name).to_owned(), ToolState::works("1"));
-    let others = ["cargo", "pytest", "unittest"].iter().map(works);
+    let others = ["cargo", "clippy", "rustfmt", "pytest", "unittest", "mypy", "pyright", "ty", "ruff"]
+        .iter()
+        .map(works);
     others.chain([("python3".to_owned(), PYTHON.clone())]).collect()
 }
 

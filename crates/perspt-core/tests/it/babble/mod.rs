@@ -15,7 +15,7 @@ use perspt_core::plan::{OpenScope, PlanNode, TaskType};
 use perspt_core::reading::{StageId, StageKind, Status};
 use perspt_core::residual::Milli;
 use perspt_core::route::Tier;
-use perspt_core::stage::StageRole;
+use perspt_core::stage::{Preset, StageRole};
 
 use crate::dice::Dice;
 use crate::support::*;
@@ -266,6 +266,9 @@ impl Babble<'_> {
         if self.0.chance(200) {
             stages.missing.push(missing("t"));
         }
+        if self.0.chance(200) {
+            stages.left_out.push(missing("u"));
+        }
         stages
     }
 
@@ -290,6 +293,7 @@ impl Babble<'_> {
             below: vec![self.text()],
             unmeasured: vec![self.text()],
             consents: self.needs().into_iter().map(|need| Consented { need, grant: grant("deps") }).collect(),
+            preset: Preset::Default,
         }
     }
 
