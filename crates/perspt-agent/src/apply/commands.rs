@@ -212,7 +212,8 @@ impl Actor {
         let mut faults = Vec::new();
         for (path, now) in changes {
             let lock = self.parts.plugins.iter().any(|plugin| plugin.is_lockfile(&path));
-            if lock && !before.entries.contains_key(&path) {
+            let keeps = self.parts.plugins.iter().any(|plugin| plugin.is_kept_by_tools(&path));
+            if lock && !keeps && !before.entries.contains_key(&path) {
                 continue;
             }
             let action = if now.is_some() { FileAction::Write } else { FileAction::Remove };

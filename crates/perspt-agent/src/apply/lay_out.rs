@@ -146,8 +146,10 @@ impl Actor {
         tree: &mut Tree,
     ) -> Result<(), EffectError> {
         let drift = slot.recheck()?;
-        for path in drift.changed {
-            let is_lock = self.parts.plugins.iter().any(|plugin| plugin.is_lockfile(&path));
+        let keeps = |path: &RelPath| self.parts.plugins.iter().any(|plugin| plugin.is_kept_by_tools(path));
+        let new = drift.new.into_iter().filter(|path| keeps(path));
+        for path in drift.changed.into_iter().chain(new) {
+            let is_lock = keeps(&path) || self.parts.plugins.iter().any(|plugin| plugin.is_lockfile(&path));
             let Some(bytes) = slot.read_in_tree(&path).filter(|_| is_lock) else { continue };
             if let Some(before) = base.entries.get(&path) {
                 self.store_original(&self.sources(), &path, before)?;

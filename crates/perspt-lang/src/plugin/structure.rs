@@ -23,6 +23,13 @@ pub trait Structure: Sync + Send {
     /// Whether tools write this file to pin versions.
     fn is_lockfile(&self, path: &RelPath) -> bool;
 
+    /// Whether a tool that brings this file up to date leaves it to the project, even where it is new: without it the next
+    /// build fails. Lock files that a project did not have are left out otherwise.
+    fn is_kept_by_tools(&self, path: &RelPath) -> bool {
+        let _ = path;
+        false
+    }
+
     /// Files a node may edit though it does not own them: module declarations, package indexes, manifests.
     fn is_support_file(&self, path: &RelPath) -> bool;
 

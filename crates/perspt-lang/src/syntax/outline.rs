@@ -7,6 +7,7 @@ use tree_sitter::{Node, TreeCursor};
 use super::Language;
 use super::marked::tree;
 use super::plain;
+use crate::go::layout::GO;
 use crate::python::layout::PYTHON;
 use crate::rust::layout::RUST;
 
@@ -54,6 +55,7 @@ pub(super) fn known(path: &RelPath) -> Option<(&'static Language, Definition)> {
     match path.extension() {
         Some("rs") => Some((&RUST, rust_item as Definition)),
         Some("py" | "pyi") => Some((&PYTHON, python_item as Definition)),
+        Some("go") => Some((&GO, go_item as Definition)),
         Some(_) | None => None,
     }
 }
@@ -198,4 +200,32 @@ fn python_item<'t>(node: Node<'t>, above: &str) -> Option<Parts<'t>> {
     };
     let name = from.child_by_field_name("name")?;
     Some(Parts { name, from, until: from.child_by_field_name("body") })
+}
+
+fn go_item<'t>(node: Node<'t>, above: &str) -> Option<Parts<'t>> {
+    let is_of = |spec: Node<'_>, kinds: &[&str]| kinds.contains(&spec.kind());
+    match node.kind() {
+        "function_declaration" | "method_declaration" => {
+            let name = node.child_by_field_name("name")?;
+            Some(Parts { name, from: node, until: node.child_by_field_name("body") })
+        }
+        // Comments stand before the whole declaration; those in parentheses have their own.
+        "type_declaration" | "const_declaration" | "var_declaration" if above == "source_file" => {
+            let spec = node
+                .named_child(0)
+                .filter(|spec| spec.child_by_field_name("name").is_some())
+                .filter(|_| node.child(1).is_some_and(|open| open.kind() != "("))?;
+            let name = spec.child_by_field_name("name")?;
+            Some(Parts { name, from: node, until: spec.child_by_field_name("value") })
+        }
+        "type_spec" | "type_alias" | "const_spec" | "var_spec" => {
+            let declaration = node.parent().filter(|parent| !is_of(*parent, &["var_spec_list"]));
+            let declaration = declaration.or_else(|| node.parent()?.parent())?;
+            let is_top = declaration.parent().is_some_and(|parent| is_of(parent, &["source_file"]));
+            let opens = |at| declaration.child(at).is_some_and(|child| is_of(child, &["(", "var_spec_list"]));
+            let name = node.child_by_field_name("name").filter(|_| is_top && opens(1))?;
+            Some(Parts { name, from: node, until: node.child_by_field_name("value") })
+        }
+        _ => None,
+    }
 }

@@ -328,9 +328,13 @@ fn name_of(node: Node<'_>) -> Option<Node<'_>> {
     }
     let fields = ["name", "left", "macro", "type"];
     let own = fields.iter().find_map(|field| node.child_by_field_name(field));
-    let inner = || node.named_child(0).filter(|_| node.kind() == "expression_statement");
+    let holds_one = |kind: &str| kind == "expression_statement" || kind.ends_with("_declaration");
+    let inner = || node.named_child(0).filter(|_| holds_one(node.kind()));
     own.or_else(|| {
         let inner = inner()?;
+        // Several in parentheses are called by the first.
+        let first = inner.named_child(0).filter(|_| inner.kind().ends_with("_spec_list"));
+        let inner = first.unwrap_or(inner);
         fields.iter().find_map(|field| inner.child_by_field_name(field))
     })
 }
