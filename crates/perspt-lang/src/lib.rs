@@ -20,6 +20,7 @@
 //! What a candidate did to tests is no charge: it is said test by test in an inventory, and consents decide.
 
 pub mod data;
+mod javascript;
 pub mod plugin;
 mod python;
 mod rust;
@@ -31,7 +32,7 @@ pub use plugin::Plugin;
 pub use shared::mentions::mentions;
 pub use syntax::{OutlineItem, outline};
 
-static PLUGINS: [&dyn Plugin; 2] = [&rust::Rust, &python::Python];
+static PLUGINS: [&dyn Plugin; 3] = [&rust::Rust, &python::Python, &javascript::JavaScript];
 
 /// Every language perspt knows.
 pub fn plugins() -> &'static [&'static dyn Plugin] {

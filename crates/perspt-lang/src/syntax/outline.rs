@@ -7,6 +7,7 @@ use tree_sitter::{Node, TreeCursor};
 use super::Language;
 use super::marked::tree;
 use super::plain;
+use crate::javascript::layout::{JAVASCRIPT, TSX, TYPESCRIPT};
 use crate::python::layout::PYTHON;
 use crate::rust::layout::RUST;
 
@@ -44,6 +45,9 @@ pub fn outline(path: &RelPath, text: &str) -> Vec<OutlineItem> {
     let known = match path.extension() {
         Some("rs") => Some((&RUST, rust_item as Definition)),
         Some("py" | "pyi") => Some((&PYTHON, python_item as Definition)),
+        Some("js" | "mjs" | "cjs" | "jsx") => Some((&JAVASCRIPT, javascript_item as Definition)),
+        Some("ts" | "mts" | "cts") => Some((&TYPESCRIPT, javascript_item as Definition)),
+        Some("tsx") => Some((&TSX, javascript_item as Definition)),
         Some(_) | None => None,
     };
     let read = |(language, definition)| by_syntax(language, definition, text);
@@ -189,4 +193,35 @@ fn python_item<'t>(node: Node<'t>, above: &str) -> Option<Parts<'t>> {
     };
     let name = from.child_by_field_name("name")?;
     Some(Parts { name, from, until: from.child_by_field_name("body") })
+}
+
+fn javascript_item<'t>(node: Node<'t>, above: &str) -> Option<Parts<'t>> {
+    if node.kind() == "export_statement" {
+        let inner = node.child_by_field_name("declaration")?;
+        return Some(Parts { from: node, ..javascript_item(inner, "")? });
+    }
+    // With `export` before it, it was seen already.
+    let until = match node.kind() {
+        _ if above == "export_statement" => return None,
+        "function_declaration"
+        | "generator_function_declaration"
+        | "method_definition"
+        | "class_declaration"
+        | "abstract_class_declaration" => node.child_by_field_name("body"),
+        // Who uses a type must know its parts.
+        "interface_declaration"
+        | "type_alias_declaration"
+        | "enum_declaration"
+        | "function_signature"
+        | "abstract_method_signature" => None,
+        "lexical_declaration" | "variable_declaration" if ["program", ""].contains(&above) => {
+            let variable = node.named_child(0)?;
+            let name = variable.child_by_field_name("name").filter(|name| name.kind() == "identifier")?;
+            let value = variable.child_by_field_name("value");
+            let body = value.and_then(|value| value.child_by_field_name("body"));
+            return Some(Parts { name, from: node, until: body.or(value) });
+        }
+        _ => return None,
+    };
+    Some(Parts { name: node.child_by_field_name("name")?, from: node, until })
 }
