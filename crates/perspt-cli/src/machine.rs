@@ -30,6 +30,32 @@ impl Host for ThisHost {
     fn is_folder(&self, path: &str) -> bool {
         Path::new(path).is_dir()
     }
+
+    fn folders_named(&self, name: &str) -> Vec<String> {
+        let mut found = Vec::new();
+        folders_named(name, Path::new(&self.workspace), DEEPEST, &mut found);
+        let below = found.iter().filter_map(|path| path.strip_prefix(&self.workspace).ok()?.to_str());
+        below.map(str::to_owned).collect()
+    }
+}
+
+/// How far below the workspace a folder is looked for: that of a package of a workspace lies three or four deep.
+const DEEPEST: usize = 5;
+
+/// The folders of a name below this one, the nearest first; links and hidden folders are passed over.
+fn folders_named(name: &str, folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let is_folder = |entry: &std::fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+    let mut below: Vec<PathBuf> = entries.filter(is_folder).map(|entry| entry.path()).collect();
+    below.sort_by_key(|path| (!path.ends_with(name), path.clone()));
+    for path in below {
+        let is_hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+        if path.ends_with(name) {
+            found.push(path);
+        } else if depth > 0 && !is_hidden {
+            folders_named(name, &path, depth - 1, found);
+        }
+    }
 }
 
 /// What the plugins say that their tools need of this machine.

@@ -21,6 +21,7 @@
 
 pub mod data;
 mod go;
+mod javascript;
 pub mod plugin;
 mod python;
 mod rust;
@@ -33,7 +34,7 @@ pub use plugin::Plugin;
 pub use shared::mentions::mentions;
 pub use syntax::{Imported, OutlineItem, imports, outline};
 
-static PLUGINS: [&dyn Plugin; 3] = [&rust::Rust, &python::Python, &go::Go];
+static PLUGINS: [&dyn Plugin; 4] = [&rust::Rust, &python::Python, &javascript::JavaScript, &go::Go];
 
 /// Every language perspt knows.
 pub fn plugins() -> &'static [&'static dyn Plugin] {

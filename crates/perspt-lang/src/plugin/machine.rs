@@ -18,6 +18,12 @@ pub trait Host {
     /// Whether an absolute path is a folder.
     fn is_folder(&self, path: &str) -> bool;
 
+    /// Folders of this name in the workspace, as paths below it, without those inside one of them.
+    fn folders_named(&self, name: &str) -> Vec<String> {
+        let at_top = self.is_folder(&format!("{}/{name}", self.workspace()));
+        at_top.then(|| name.to_owned()).into_iter().collect()
+    }
+
     /// A folder that tools keep things in: where the variable says, else this folder of the user's home. Commands have a
     /// home of their own, so they must be told.
     fn tool_home(&self, variable: &str, in_home: &str) -> Option<(String, String)> {

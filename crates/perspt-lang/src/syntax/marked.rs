@@ -24,6 +24,31 @@ pub(super) fn tree<'l>(language: &'l Language, text: &str) -> Option<(Tree, &'l 
     is_readable(&tree).then_some((tree, query))
 }
 
+/// Where a text does not parse, by its line and column from 1: the first place that the grammar knows nothing for.
+/// `None` also where the text is not looked into.
+pub(crate) fn first_error(language: &Language, text: &str) -> Option<(u32, u32)> {
+    let mut parser = Parser::new();
+    parser.set_language(&(language.grammar)()).ok()?;
+    let tree = (text.len() <= LONGEST).then(|| parser.parse(text, None)).flatten()?;
+    let mut cursor = tree.walk();
+    while cursor.node().has_error() {
+        let node = cursor.node();
+        let broken = |node: &Node<'_>| node.has_error() || node.is_missing();
+        let is_last = node.is_error() || node.is_missing() || !cursor.goto_first_child();
+        if is_last {
+            let place = node.start_position();
+            let number = |at: usize| u32::try_from(at).map_or(u32::MAX, |at| at.saturating_add(1));
+            return Some((number(place.row), number(place.column)));
+        }
+        while !broken(&cursor.node()) {
+            if !cursor.goto_next_sibling() {
+                break;
+            }
+        }
+    }
+    None
+}
+
 fn is_readable(tree: &Tree) -> bool {
     let mut cursor = tree.walk();
     let mut depth = 0;

@@ -8,6 +8,7 @@
 //! | `holder`, `holder.name` | a definition that others stand in; its name |
 //! | `comment`, `import` | what no test is compared by |
 //! | `attribute` | what comes before an item and belongs to it |
+//! | `title` | the text that names a test or a suite, where a call makes it |
 //! | `test`, `test.attribute`, `test.macro` | a test; what makes the item after it one; a macro that holds some |
 //! | `guard` | an attribute by which something exists for tests alone |
 //! | `mark` | what holds for every test of the scope it is on |
@@ -18,6 +19,7 @@
 //! | `doc` | documentation inside what it is about |
 //! | `define`, `declares` | a name that is defined; a module in a file of its own |
 //! | `binds`, `extends` | a name that a later one of its scope takes away; one that only adds to the one before |
+//! | `loads` | the name of a file or package that is loaded |
 //! | `judge`, `placeholder`, `asks` | a macro by which tests fail; code still to be written; a question whether tests run |
 
 mod imports;
@@ -33,6 +35,7 @@ use std::sync::OnceLock;
 use tree_sitter::Query;
 
 pub use imports::{Imported, imports};
+pub(crate) use marked::first_error;
 pub use outline::{OutlineItem, outline};
 pub(crate) use parse::{code_names, parse};
 pub(crate) use tokens::Token;
@@ -165,6 +168,8 @@ pub(crate) struct Source {
     pub defines: Vec<Spot>,
     /// Names whose last definition in a scope is the one that counts.
     pub binds: Vec<Spot>,
+    /// Names of files and packages that are loaded.
+    pub loads: Vec<Spot>,
     /// Documentation inside what it is about.
     pub docs: Vec<Spot>,
     /// Definitions of macros by which tests fail.

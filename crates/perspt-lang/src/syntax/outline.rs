@@ -8,6 +8,7 @@ use super::Language;
 use super::marked::tree;
 use super::plain;
 use crate::go::layout::GO;
+use crate::javascript::layout::{JAVASCRIPT, TSX, TYPESCRIPT};
 use crate::python::layout::PYTHON;
 use crate::rust::layout::RUST;
 
@@ -56,6 +57,9 @@ pub(super) fn known(path: &RelPath) -> Option<(&'static Language, Definition)> {
         Some("rs") => Some((&RUST, rust_item as Definition)),
         Some("py" | "pyi") => Some((&PYTHON, python_item as Definition)),
         Some("go") => Some((&GO, go_item as Definition)),
+        Some("js" | "mjs" | "cjs" | "jsx") => Some((&JAVASCRIPT, javascript_item as Definition)),
+        Some("ts" | "mts" | "cts") => Some((&TYPESCRIPT, javascript_item as Definition)),
+        Some("tsx") => Some((&TSX, javascript_item as Definition)),
         Some(_) | None => None,
     }
 }
@@ -228,4 +232,35 @@ fn go_item<'t>(node: Node<'t>, above: &str) -> Option<Parts<'t>> {
         }
         _ => None,
     }
+}
+
+fn javascript_item<'t>(node: Node<'t>, above: &str) -> Option<Parts<'t>> {
+    if node.kind() == "export_statement" {
+        let inner = node.child_by_field_name("declaration")?;
+        return Some(Parts { from: node, ..javascript_item(inner, "")? });
+    }
+    // With `export` before it, it was seen already.
+    let until = match node.kind() {
+        _ if above == "export_statement" => return None,
+        "function_declaration"
+        | "generator_function_declaration"
+        | "method_definition"
+        | "class_declaration"
+        | "abstract_class_declaration" => node.child_by_field_name("body"),
+        // Who uses a type must know its parts.
+        "interface_declaration"
+        | "type_alias_declaration"
+        | "enum_declaration"
+        | "function_signature"
+        | "abstract_method_signature" => None,
+        "lexical_declaration" | "variable_declaration" if ["program", ""].contains(&above) => {
+            let variable = node.named_child(0)?;
+            let name = variable.child_by_field_name("name").filter(|name| name.kind() == "identifier")?;
+            let value = variable.child_by_field_name("value");
+            let body = value.and_then(|value| value.child_by_field_name("body"));
+            return Some(Parts { name, from: node, until: body.or(value) });
+        }
+        _ => return None,
+    };
+    Some(Parts { name: node.child_by_field_name("name")?, from: node, until })
 }

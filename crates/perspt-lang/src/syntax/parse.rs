@@ -126,6 +126,7 @@ impl<'a, 't> Reader<'a, 't> {
         source.binds = self.spots("binds");
         let extends: BTreeSet<usize> = self.marked.nodes("extends").map(Node::start_byte).collect();
         source.binds.retain(|spot| spot.text != "_" && !extends.contains(&spot.start));
+        source.loads = self.spots("loads");
         source.docs = self.spots("doc");
         source.judges = self.spots("judge");
         source.placeholders = self.spots("placeholder");
@@ -135,6 +136,21 @@ impl<'a, 't> Reader<'a, 't> {
 
     fn text_of(&self, node: Node<'_>) -> String {
         self.text.get(node.byte_range()).unwrap_or_default().to_owned()
+    }
+
+    /// The text by which a call names the test or the suite that it makes.
+    fn title(&self, node: Node<'_>, is_named: bool) -> Option<Node<'t>> {
+        self.marked.within("title", &node.byte_range()).next().copied().filter(|_| is_named)
+    }
+
+    /// A name, without the quotes where it is a text.
+    fn name_text(&self, name: Node<'_>) -> String {
+        let text = self.text_of(name);
+        if !self.marked.is("title", name) {
+            return text;
+        }
+        let inner = text.get(1..text.len().saturating_sub(1)).unwrap_or_default();
+        inner.replace("\\'", "'").replace("\\\"", "\"").replace("\\`", "`")
     }
 
     fn spots(&self, name: &str) -> Vec<Spot> {
@@ -185,7 +201,7 @@ impl<'a, 't> Reader<'a, 't> {
 
     /// The scope that an item is, or that it decorates.
     fn scope<'n>(&self, node: Node<'n>) -> Option<Node<'n>> {
-        let inner = node.child_by_field_name("definition");
+        let inner = ["definition", "declaration"].iter().find_map(|field| node.child_by_field_name(field));
         std::iter::once(node).chain(inner).find(|node| self.marked.is("scope", *node))
     }
 
@@ -217,7 +233,7 @@ impl<'a, 't> Reader<'a, 't> {
             (false, true) => Kind::Test,
             (false, false) => Kind::Other,
         };
-        let name = name_of(node);
+        let name = self.title(node, is_test || is_scope).or_else(|| name_of(node));
         let own_name = name.filter(|_| is_test).map(|name| name.id());
         let is_left_out = |id: usize| {
             self.aside.contains(&id) || Some(id) == own_name || (id != node.id() && self.items.contains(&id))
@@ -227,7 +243,7 @@ impl<'a, 't> Reader<'a, 't> {
             .flat_map(|node| tokens(*node, self.text, &|id| self.comments.contains(&id), None))
             .collect();
         found.extend(tokens(node, self.text, &is_left_out, self.language.layout));
-        let name = name.map(|name| self.text_of(name)).unwrap_or_else(|| format!("<{}>", node.kind()));
+        let name = name.map(|name| self.name_text(name)).unwrap_or_else(|| format!("<{}>", node.kind()));
         self.finished((kind, &name), (part.first(), node), found, part, open)
     }
 
@@ -323,8 +339,10 @@ impl<'a, 't> Reader<'a, 't> {
 
 /// The node that names an item.
 fn name_of(node: Node<'_>) -> Option<Node<'_>> {
-    if let Some(inner) = node.child_by_field_name("definition") {
-        return inner.child_by_field_name("name");
+    for field in ["definition", "declaration"] {
+        if let Some(inner) = node.child_by_field_name(field) {
+            return name_of(inner);
+        }
     }
     let fields = ["name", "left", "macro", "type"];
     let own = fields.iter().find_map(|field| node.child_by_field_name(field));

@@ -68,7 +68,9 @@ fn is_last_comma(comma: Node<'_>) -> bool {
 
 /// A quote of a string that could as well be written with the other kind.
 fn is_plain_quote(leaf: Node<'_>, text: &str) -> bool {
-    let is_quote = ["string_start", "string_end"].contains(&leaf.kind());
+    let in_string = || leaf.parent().is_some_and(|string| string.kind() == "string");
+    let is_quote = ["string_start", "string_end"].contains(&leaf.kind())
+        || (["'", "\""].contains(&leaf.kind()) && in_string());
     let whole = || leaf.parent().and_then(|string| text.get(string.byte_range()));
     is_quote && whole().is_some_and(|whole| !whole.contains(['"', '\\']))
 }

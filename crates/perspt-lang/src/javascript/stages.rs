@@ -1,0 +1,249 @@
+//! What JavaScript's tools are asked to do: parse every file, check types where the project does, run the tests, and
+//! lint where that is asked for.
+
+use std::collections::BTreeMap;
+
+use perspt_core::path::RelPath;
+use perspt_core::reading::StageKind;
+use perspt_core::stage::{Preset, Profile, Root, Stage, StageRole, Step};
+
+use super::manifest;
+use super::runner::{self, Runner, Script, Suite, Tool};
+use super::{lint, probe, roots, types};
+use crate::plugin::{Files, Host, Machine, NoTool, Selection, Terms, ToolState, Tools};
+use crate::shared::step::{in_tree, step, with_env};
+
+/// Node, as its probe calls it.
+pub(crate) const NODE: &str = "node";
+
+/// The folder that packages are installed into.
+pub(crate) const MODULES: &str = "node_modules";
+
+/// Tools that a project brings itself: the package, and the file in it that is run.
+pub(crate) const OWN_TOOLS: [(&str, &str); 4] = [
+    ("typescript", "bin/tsc"),
+    ("vitest", "vitest.mjs"),
+    ("jest", "bin/jest.js"),
+    ("eslint", "bin/eslint.js"),
+];
+
+/// What a tool of a project is called, by the folder whose packages it is one of.
+fn program(tool: &str, dir: &RelPath) -> String {
+    if dir.is_root() { tool.to_owned() } else { format!("{tool} {dir}") }
+}
+
+/// The project's packages, where they are installed. They are seen where they lie, so that links in them that lead to the
+/// workspace's own packages lead into what is measured.
+pub(crate) fn machine(host: &dyn Host) -> Machine {
+    let mut machine = Machine::default();
+    for folder in host.folders_named(MODULES) {
+        let Some(dir) = RelPath::parse(&folder).ok().and_then(|path| path.parent()) else { continue };
+        for (tool, file) in OWN_TOOLS {
+            let path = format!("{}/{folder}/{tool}/{file}", host.workspace());
+            if host.exists(&path) {
+                machine.programs.insert(program(tool, &dir), path);
+            }
+        }
+        machine.mounted.extend(RelPath::parse(&folder).ok());
+    }
+    machine
+}
+
+/// The program of a tool as a package finds it: in its own folder's packages, or in those of one above.
+pub(crate) fn find<'m>(machine: &'m Machine, tool: &str, dir: &RelPath) -> Option<&'m str> {
+    let mut dirs = std::iter::once(dir.clone()).chain(dir.ancestors());
+    dirs.find_map(|dir| machine.programs.get(&program(tool, &dir))).map(String::as_str)
+}
+
+/// The program of a tool that is to be probed: the one nearest to the workspace's own folder.
+pub(crate) fn first<'m>(machine: &'m Machine, tool: &str) -> Option<&'m str> {
+    let is_of = |name: &&String| name.split(' ').next() == Some(tool);
+    machine.programs.keys().find(is_of).and_then(|name| machine.programs.get(name)).map(String::as_str)
+}
+
+/// The stages of a root.
+pub(crate) fn stages(root: &Root, files: &dyn Files, terms: &Terms<'_>) -> Vec<Result<Stage, NoTool>> {
+    let node = |kind| works(kind, NODE, terms.tools);
+    let syntax = node(StageKind::Syntax).map(|()| {
+        Stage::required(StageKind::Syntax, "node --check", vec![parse(root, files, terms.machine)])
+    });
+    let mut all = vec![syntax];
+    all.extend(types::stage(root, files, terms));
+    all.push(node(StageKind::Test).and_then(|()| tests(root, files, terms)));
+    if terms.preset == Preset::Strict {
+        all.extend(lint::stage(root, files, terms));
+    }
+    all
+}
+
+/// Whether a tool can be used, by what its probe saw.
+pub(crate) fn works(stage: StageKind, tool: &str, tools: &Tools) -> Result<(), NoTool> {
+    let lack = |why: &str, install: &str| NoTool {
+        stage,
+        tool: tool.to_owned(),
+        why: why.to_owned(),
+        install: install.to_owned(),
+    };
+    match tools.get(tool) {
+        Some(ToolState::Works { .. }) => Ok(()),
+        Some(ToolState::Missing { why, install } | ToolState::Broken { why, install }) => {
+            Err(lack(why, install))
+        }
+        None => Err(lack("it was not probed", probe::INSTALL)),
+    }
+}
+
+/// A tool that a package names and that is not installed for it.
+pub(crate) fn not_installed(stage: StageKind, tool: &str, dir: &RelPath, files: &dyn Files) -> NoTool {
+    let install = manifest::install(files, dir);
+    NoTool {
+        stage,
+        tool: tool.to_owned(),
+        why: format!("the project asks for {tool}, which is not in its {MODULES}"),
+        install: format!("Install the project's packages: {install}."),
+    }
+}
+
+/// A program of the project, run by Node.
+pub(crate) fn by_node(name: &str, program: &str, arguments: &[&str], dir: &RelPath) -> Step {
+    let argv: Vec<&str> = [NODE, program].into_iter().chain(arguments.iter().copied()).collect();
+    step(name, &argv, dir)
+}
+
+fn parse(root: &Root, files: &dyn Files, machine: &Machine) -> Step {
+    let dir = in_tree(&root.dir);
+    let mut argv =
+        vec![NODE, "--experimental-vm-modules", "--no-warnings", "{assets}/perspt_syntax.mjs", &dir];
+    let compiler = find(machine, "typescript", &root.dir).or_else(|| first(machine, "typescript"));
+    let library = compiler.and_then(|path| path.strip_suffix("/bin/tsc"));
+    argv.extend(library.into_iter().flat_map(|library| ["--typescript", library]));
+    let skipped: Vec<String> = roots::inside(files, root).iter().map(in_tree).collect();
+    argv.extend(skipped.iter().flat_map(|folder| ["--skip", folder.as_str()]));
+    step("parse", &argv, &root.dir)
+}
+
+/// The reports of a step: results, and what its processes have loaded.
+pub(crate) fn reports(number: usize) -> [String; 2] {
+    [format!("{{tmp}}/perspt-results-{number}.json"), format!("{{tmp}}/perspt-loaded-{number}.jsonl")]
+}
+
+/// The test stage: a step for each package that has tests of its own.
+fn tests(root: &Root, files: &dyn Files, terms: &Terms<'_>) -> Result<Stage, NoTool> {
+    let mut steps = Vec::new();
+    let mut tools: Vec<&str> = Vec::new();
+    for suite in runner::suites(files, root) {
+        let (tool, script) = match &suite.runner {
+            Runner::Known(tool, script) => (*tool, script),
+            Runner::Unread(_) if suite.files.is_empty() => continue,
+            Runner::Unread(name) => return Err(unread(name)),
+        };
+        if tool == Tool::Node && suite.files.is_empty() && root.packages.len() > 1 {
+            continue;
+        }
+        if !tools.contains(&tool.name()) {
+            tools.push(tool.name());
+        }
+        steps.push(run(&suite, tool, script, terms, files, steps.len())?);
+    }
+    let tool = if tools.is_empty() { vec![NODE] } else { tools }.join(", ").replace(NODE, "node --test");
+    let role = if terms.preset == Preset::Minimal { StageRole::Shown } else { StageRole::Required };
+    Ok(Stage { role, ..Stage::required(StageKind::Test, &tool, steps) })
+}
+
+fn unread(name: &str) -> NoTool {
+    NoTool {
+        stage: StageKind::Test,
+        tool: name.to_owned(),
+        why: format!("the project's tests run with {name}, whose report perspt does not read"),
+        install: "perspt reads the reports of node --test, vitest and jest.".to_owned(),
+    }
+}
+
+fn run(
+    suite: &Suite,
+    tool: Tool,
+    script: &Script,
+    terms: &Terms<'_>,
+    files: &dyn Files,
+    number: usize,
+) -> Result<Step, NoTool> {
+    let [results, loaded] = reports(number);
+    let named = named_files(suite, tool, terms.selection);
+    let mut argv: Vec<String> = vec![NODE.to_owned()];
+    argv.extend(script.node.iter().cloned());
+    match tool {
+        Tool::Node => {
+            argv.push("--test".to_owned());
+            argv.push("--test-reporter={assets}/perspt_node.mjs".to_owned());
+            argv.push(format!("--test-reporter-destination={results}"));
+        }
+        Tool::Vitest | Tool::Jest => {
+            let lack = || not_installed(StageKind::Test, tool.name(), &suite.dir, files);
+            let program = find(terms.machine, tool.name(), &suite.dir).ok_or_else(lack)?;
+            works(StageKind::Test, tool.name(), terms.tools)?;
+            argv.push(program.to_owned());
+            argv.extend(options(tool, &results));
+            argv.extend(script.options.iter().cloned());
+        }
+    }
+    argv.extend(named);
+    let argv: Vec<&str> = argv.iter().map(String::as_str).collect();
+    let name = program(tool.name(), &suite.dir);
+    let mut step = Step { profile: Profile::Test, ..step(&name, &argv, &suite.dir) };
+    step.env.extend(script.env.iter().cloned());
+    let own = script.env.iter().find(|(name, _)| name == "NODE_OPTIONS").map(|(_, value)| value.as_str());
+    let preload = "--require \"{assets}/perspt_loaded.cjs\"";
+    let options = own.map_or(preload.to_owned(), |own| format!("{own} {preload}"));
+    step = with_env(step, &RUNS_TESTS);
+    step.env.extend(BTreeMap::from([
+        ("NODE_OPTIONS".to_owned(), options),
+        ("PERSPT_LOADED".to_owned(), loaded.clone()),
+        ("PERSPT_TREE".to_owned(), "{tree}".to_owned()),
+    ]));
+    step.reports = vec![results, loaded];
+    Ok(step)
+}
+
+/// Output that can be read; and no runner that waits for changes or writes what a later run would read.
+const RUNS_TESTS: [(&str, &str); 4] =
+    [("NO_COLOR", "1"), ("FORCE_COLOR", "0"), ("CI", "1"), ("JEST_HASTE_MAP_FORCE_NODE_FS", "1")];
+
+fn options(tool: Tool, results: &str) -> Vec<String> {
+    let report = format!("--outputFile={results}");
+    let words: &[&str] = match tool {
+        Tool::Node => &[],
+        // Each test file has a process or a context of its own, whatever the project's settings say.
+        Tool::Vitest => &[
+            "run",
+            "--reporter=json",
+            "--isolate",
+            "--watch=false",
+            "--coverage.enabled=false",
+            "--cache=false",
+        ],
+        Tool::Jest => &[
+            "--json",
+            "--testLocationInResults",
+            "--ci",
+            "--watchAll=false",
+            "--coverage=false",
+            "--cacheDirectory={tmp}/perspt-jest",
+        ],
+    };
+    words.iter().map(|word| (*word).to_owned()).chain([report]).collect()
+}
+
+/// The files that a step names. Node is given each: what it would choose itself differs from version to version.
+fn named_files(suite: &Suite, tool: Tool, selection: &Selection) -> Vec<String> {
+    let is_asked =
+        |path: &&RelPath| selection.only.is_empty() || selection.only.iter().any(|(only, _)| only == *path);
+    let below = |path: &RelPath| path.below(&suite.dir).unwrap_or(path.as_str()).to_owned();
+    match tool {
+        Tool::Node => suite.files.iter().filter(is_asked).map(below).collect(),
+        // Nothing is named where all are run; what is named must still be one that the settings choose.
+        Tool::Vitest | Tool::Jest => {
+            let only = selection.only.iter().filter(|(path, _)| path.is_within(&suite.dir));
+            only.map(|(path, _)| below(path)).collect()
+        }
+    }
+}
