@@ -20,6 +20,7 @@
 //! What a candidate did to tests is no charge: it is said test by test in an inventory, and consents decide.
 
 pub mod data;
+pub mod generic;
 pub mod plugin;
 mod python;
 mod rust;
@@ -36,6 +37,11 @@ static PLUGINS: [&dyn Plugin; 2] = [&rust::Rust, &python::Python];
 /// Every language perspt knows.
 pub fn plugins() -> &'static [&'static dyn Plugin] {
     &PLUGINS
+}
+
+/// What stands in for a language where the user's own commands are all there is.
+pub fn generic() -> &'static dyn Plugin {
+    &generic::Generic
 }
 
 /// The language of this name.

@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use perspt_core::event::{Ended, MissingTool, RootRef, RootStages, StageTool};
+use perspt_core::reading::StageKind;
 use perspt_core::stage::{StageRole, StepEnd};
 use perspt_core::state::SessionState;
+use perspt_lang::generic::in_place;
 use perspt_lang::plugin::{Files, Machine, Plugin, Probe, Selection, Terms, ToolState, Tools};
 use perspt_sandbox::Cancel;
 use serde::{Deserialize, Serialize};
@@ -108,7 +110,10 @@ impl Actor {
         }
         let tools = probed.tools.get(&root.plugin.0);
         let plugin = self.plugin(&root.plugin);
-        lacks.extend(tools.and_then(|tools| plugin?.missing_tool(root, files, tools)));
+        let lack = tools.and_then(|tools| plugin?.missing_tool(root, files, tools));
+        // What tests need is the business of whoever runs them.
+        let own = state.settings().own;
+        lacks.extend(lack.filter(|lack| lack.stage != StageKind::Test || own.test(root).is_none()));
         let missing = lacks
             .into_iter()
             .map(|lack| MissingTool { tool: lack.tool, why: one_line(&lack.why), install: lack.install })
@@ -130,7 +135,8 @@ impl Actor {
         match self.plugin(&root.plugin) {
             Some(plugin) => {
                 let (machine, preset) = (&self.parts.machine, state.settings().preset);
-                plugin.stages(root, files, &Terms { machine, tools, selection, preset })
+                let stages = plugin.stages(root, files, &Terms { machine, tools, selection, preset });
+                in_place(stages, root, &state.settings().own)
             }
             None => vec![],
         }

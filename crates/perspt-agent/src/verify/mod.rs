@@ -7,6 +7,7 @@ mod faults;
 mod judge;
 mod masked;
 mod measure;
+mod own_commands;
 mod reuse;
 mod run_new_tests;
 mod run_old_tests;

@@ -19,6 +19,7 @@ use crate::actor::Actor;
 use crate::error::EffectError;
 use crate::tree::{ComparedFiles, TreeFiles};
 use crate::verify::extra_checks::parsed_data;
+use crate::verify::own_commands::changed_scripts;
 
 const SENSOR: &str = "structure";
 
@@ -42,6 +43,9 @@ impl Actor {
             residuals.extend(found.residuals);
             inventory.merge(self.of_the_user(state, *plugin, branch, found.inventory)?);
         }
+        let mut scripts = changed_scripts(state, &changes);
+        scripts.retain(|script| !state.authored.contains(&script.path));
+        inventory.evidence.extend(scripts);
         if let Some(node) = node {
             residuals.extend(not_made(node, files));
             residuals.extend(forbidden_patterns(node, &changes, &files.candidate));

@@ -27,6 +27,11 @@ pub fn run(args: &AgentArgs) -> Result<u8, Failure> {
     config.flag("require", "--require", args.require.clone());
     config.flag("verifier_strictness", "--verifier-strictness", args.verifier_strictness.clone());
     config.flag("stability_threshold", "--stability-threshold", args.stability_threshold.clone());
+    config.flag("build_cmd", "--build-cmd", args.build_cmd.clone());
+    config.flag("test_cmd", "--test-cmd", args.test_cmd.clone());
+    config.flag("test_report", "--test-report", args.test_report.clone());
+    let passed = (!args.pass_env.is_empty()).then(|| args.pass_env.join(","));
+    config.flag("pass_env", "--pass-env", passed);
     config.flag("planning_policy", "--planning-policy", args.planning_policy.clone());
     let task = args.task.trim();
     if task.is_empty() {

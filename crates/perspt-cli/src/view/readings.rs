@@ -65,8 +65,12 @@ fn field(reading: &ReadingSummary) -> String {
                 tests.passed, tests.failed, tests.skipped
             )
         }
-        (Status::Measured, None) if reading.errors == 0 => format!("{tool}=pass"),
-        (Status::Measured, None) => format!("{tool}=fail:{}", reading.errors),
+        (Status::Measured, None) => {
+            let result =
+                if reading.errors == 0 { "pass".to_owned() } else { format!("fail:{}", reading.errors) };
+            let by_exit_code = if reading.command.is_some() { "(exit-code)" } else { "" };
+            format!("{tool}={result}{by_exit_code}")
+        }
         (Status::NotRun(why), _) => format!("{tool}=not-run why={}", value(why)),
         (Status::Unavailable(why), _) => format!("{tool}=unavailable why={}", value(why)),
     }

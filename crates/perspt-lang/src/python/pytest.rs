@@ -10,7 +10,7 @@ use perspt_core::residual::{Class, Residual};
 use perspt_core::stage::{Stage, StepEnd, StepOutput};
 
 use super::collection::{self, Uncollected};
-use super::junit::{self, Case};
+use crate::shared::junit::{self, Case};
 use super::refusal;
 use super::stages::{COLLECTED, LOADED, NEW_LOADED, NEW_RESULTS, RESULTS, RUN, RUN_NEW};
 use crate::plugin::ReadContext;
