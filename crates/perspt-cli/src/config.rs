@@ -136,6 +136,15 @@ impl Config {
         Ok(Config { values, by_language, home, home_source })
     }
 
+    /// Without the user's own commands: they are for projects of the user's.
+    pub fn without_own_commands(mut self) -> Config {
+        for key in own::KEYS {
+            self.flag(key, "demo", Some(String::new()));
+        }
+        self.by_language.clear();
+        self
+    }
+
     /// The flags' layer.
     pub fn with_run_args(mut self, args: &RunArgs) -> Config {
         self.flag("model", "--model", args.model.clone());

@@ -12,9 +12,9 @@ use crate::models::Models;
 use crate::wire;
 
 /// The keys that a language may have in a table of its own, as `[lang.python]`.
-const OF_LANGUAGE: [&str; 3] = ["build_cmd", "test_cmd", "test_report"];
+pub const KEYS: [&str; 3] = ["build_cmd", "test_cmd", "test_report"];
 
-/// The first event holds all of it, and must fit into the log.
+/// The most bytes of it in the log: the first event holds all of it, beside the task.
 const BYTES: usize = 2000;
 
 /// Variables that every command is given by perspt itself.
@@ -23,7 +23,7 @@ const SET: [&str; 5] = ["PATH", "HOME", "TMPDIR", "LANG", "TERM"];
 /// The language and the key of a name such as `lang.python.test_cmd`.
 fn of_language(name: &str) -> Option<(&str, &'static str)> {
     let (language, key) = name.strip_prefix("lang.")?.split_once('.')?;
-    let key = OF_LANGUAGE.into_iter().find(|known| *known == key)?;
+    let key = KEYS.into_iter().find(|known| *known == key)?;
     let mut known = perspt_lang::plugins().iter();
     known.any(|plugin| plugin.name() == language).then_some((language, key))
 }
@@ -36,7 +36,7 @@ pub fn is_key(name: &str) -> bool {
 /// What flags and configuration say of how projects are built and tested.
 pub fn ways(config: &Config) -> Result<OwnWays, Failure> {
     let mut ways = OwnWays { pass_env: passed(config)?, ..OwnWays::default() };
-    for key in OF_LANGUAGE {
+    for key in KEYS {
         if let Some(value) = config.value(key) {
             set(&mut ways.commands, key, (key, value))?;
         }
@@ -47,7 +47,7 @@ pub fn ways(config: &Config) -> Result<OwnWays, Failure> {
         set(by_language.entry(language.to_owned()).or_default(), key, (name, value))?;
     }
     ways.by_language = by_language;
-    if serde_json::to_vec(&ways).map_or(0, |text| text.len()) > BYTES {
+    if bytes(&ways) > BYTES {
         return Err(Failure::usage(
             "your own commands are too long",
             format!("together with the names of variables they may have {BYTES} bytes"),
@@ -55,6 +55,11 @@ pub fn ways(config: &Config) -> Result<OwnWays, Failure> {
         ));
     }
     Ok(ways)
+}
+
+/// How many bytes of the first event it takes.
+pub fn bytes(ways: &OwnWays) -> usize {
+    if ways.is_empty() { 0 } else { serde_json::to_vec(ways).map_or(0, |text| text.len()) }
 }
 
 fn set(commands: &mut OwnCommands, key: &str, (name, value): (&str, &Value)) -> Result<(), Failure> {
@@ -111,7 +116,9 @@ fn passed(config: &Config) -> Result<BTreeSet<String>, Failure> {
         let why = match () {
             () if !plain || name.starts_with(|c: char| c.is_ascii_digit()) => "it is no name of a variable",
             () if SET.contains(&name.as_str()) => "perspt sets it for every command",
-            () if name.starts_with("PERSPT_") || is_key(name) => "keys and perspt's own settings stay with perspt",
+            () if name.starts_with("PERSPT_") || is_key(name) => {
+                "keys and perspt's own settings stay with perspt"
+            }
             () => continue,
         };
         return Err(Failure::usage(

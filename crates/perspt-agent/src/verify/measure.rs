@@ -100,6 +100,9 @@ impl Actor {
         let mut reading = raw.clone();
         if fault.is_none() && raw.command.is_some() {
             reading.looked = self.files_noticed(run, slot, files, &raw).await?;
+            let planted =
+                reading.looked.iter().map(|path| format!("it turned red with an error in `{path}`"));
+            reading.notes.extend(planted);
         } else if fault.is_none() {
             self.check_further(run, slot, files, &mut reading).await?;
         }

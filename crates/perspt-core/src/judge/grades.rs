@@ -37,7 +37,7 @@ pub(super) fn of(case: &Case<'_>, terms: &Terms<'_>) -> Grades {
     let of_file = |path: &RelPath| {
         let (reading, command) = own().filter(|(reading, _)| reading.looked.contains(path)).last()?;
         let words = match reading.tests {
-            Some(_) => format!("read by `{command}`; which of its tests run it is not known"),
+            Some(_) => format!("`{command}` notices errors in it; which of its tests run it is not known"),
             None => format!("judged by the exit code of `{command}` alone"),
         };
         Some((path.clone(), words))
@@ -132,7 +132,9 @@ impl Grades {
         let unread = self.files.iter().filter(|file| file.grade == Grade::None);
         unread.map(|file| {
             let why = match self.ran.last() {
-                Some(command) => format!("`{command}` does not notice an error in it, nor does any tool here"),
+                Some(command) => {
+                    format!("`{command}` does not notice an error in it, nor does any tool here")
+                }
                 None => "no tool on this machine looks at it".to_owned(),
             };
             need(ConsentKind::Unmeasured, file.path.to_string(), why, terms)

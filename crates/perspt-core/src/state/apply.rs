@@ -492,10 +492,16 @@ impl SessionState {
             && required
             && self.degraded.is_none()
         {
+            let install = match reading.command {
+                Some(_) => {
+                    "let your own command run here, then `perspt resume`; or begin again with another one"
+                }
+                None => "see `perspt doctor`",
+            };
             self.degraded = Some(MissingTool {
                 tool: reading.tool.clone(),
                 why: why.clone(),
-                install: "see `perspt doctor`".to_owned(),
+                install: install.to_owned(),
             });
         }
         match self.node_mut(node) {

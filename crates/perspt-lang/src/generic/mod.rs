@@ -39,9 +39,9 @@ pub(crate) struct Generic;
 
 /// Whether a language knows this file.
 fn is_of_a_language(path: &RelPath) -> bool {
-    crate::plugins().iter().any(|plugin| {
-        plugin.is_source(path) || plugin.is_manifest(path) || plugin.is_lockfile(path)
-    })
+    crate::plugins()
+        .iter()
+        .any(|plugin| plugin.is_source(path) || plugin.is_manifest(path) || plugin.is_lockfile(path))
 }
 
 impl Plugin for Generic {
@@ -116,7 +116,11 @@ impl Structure for Generic {
                 inventory.support.push(ChangedSupport { path: change.path, what: what.to_owned() });
             } else if let Some(what) = changed_evidence(&change, pair) {
                 let what = what.to_owned();
-                inventory.evidence.push(ChangedEvidence { path: change.path, what, settled_by_results: true });
+                inventory.evidence.push(ChangedEvidence {
+                    path: change.path,
+                    what,
+                    settled_by_results: true,
+                });
             }
         }
         StructureFindings { residuals: Vec::new(), inventory }
@@ -165,7 +169,9 @@ fn changed_evidence(change: &Change, pair: &Pair<'_>) -> Option<&'static str> {
     let mut others = pair.base.tree().entries.keys().filter(|path| path.parent() == folder);
     match change.before {
         Some(_) => Some("it says how the project is built and tested"),
-        None => others.any(files::decides_evidence).then_some("it is new beside one that says how the project is built"),
+        None => others
+            .any(files::decides_evidence)
+            .then_some("it is new beside one that says how the project is built"),
     }
 }
 

@@ -66,12 +66,12 @@ pub(super) fn first(text: &str, context: &ReadContext<'_>) -> Option<(RelPath, u
 /// its folder before it printed the name.
 pub(super) fn find(printed: &str, context: &ReadContext<'_>) -> Option<RelPath> {
     let entries = &context.files.tree().entries;
-    let printed = printed.trim_start_matches("./");
+    let printed = printed.trim_start_matches("./").trim_start_matches("../");
     let as_it_stands = in_tree(context, printed).into_iter().chain(RelPath::parse(printed));
     if let Some(path) = as_it_stands.into_iter().find(|path| entries.contains_key(path)) {
         return Some(path);
     }
-    let end = format!("/{}", printed.trim_start_matches("../"));
+    let end = format!("/{printed}");
     let mut like = entries.keys().filter(|path| !printed.starts_with('/') && path.as_str().ends_with(&end));
     like.next().filter(|_| like.next().is_none()).cloned()
 }

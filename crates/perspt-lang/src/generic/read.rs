@@ -71,12 +71,7 @@ fn failed(
 }
 
 /// The reading of a run that names its tests.
-fn test_by_test(
-    stage: &Stage,
-    output: &StepOutput,
-    report: Report,
-    context: &ReadContext<'_>,
-) -> Reading {
+fn test_by_test(stage: &Stage, output: &StepOutput, report: Report, context: &ReadContext<'_>) -> Reading {
     let tool = &stage.tool;
     let Report { tests, faults } = report;
     let mut residuals: Vec<Residual> =

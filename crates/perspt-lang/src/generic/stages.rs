@@ -20,9 +20,8 @@ pub fn in_place(
     root: &Root,
     own: &OwnWays,
 ) -> Vec<Result<Stage, NoTool>> {
-    let kind_of = |stage: &Result<Stage, NoTool>| {
-        stage.as_ref().map_or_else(|lack| lack.stage, |stage| stage.kind)
-    };
+    let kind_of =
+        |stage: &Result<Stage, NoTool>| stage.as_ref().map_or_else(|lack| lack.stage, |stage| stage.kind);
     let build = own.build(root);
     let build_step = build.as_ref().map(|build| run(BUILD, build, Profile::Build));
     let built = build.as_ref().zip(build_step.clone());

@@ -81,7 +81,8 @@ impl Tap {
         let known = read(line.trim()).filter(|_| indent % 4 == 0 && depth <= self.levels.len());
         // Without an announcement, only a numbered result is more than a word of the log.
         let begins = |line: &Line<'_>| !matches!(line, Line::Point { number: None, .. } | Line::BailOut(_));
-        match known.filter(|line| depth > 0 || self.seen || begins(line)).filter(|_| depth == 0 || self.seen) {
+        match known.filter(|line| depth > 0 || self.seen || begins(line)).filter(|_| depth == 0 || self.seen)
+        {
             Some(known) => self.known(depth, known),
             None => self.other(line),
         }

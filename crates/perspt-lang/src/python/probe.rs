@@ -9,8 +9,8 @@ use perspt_core::stage::{StageRole, StepEnd, StepOutput};
 
 use super::stages::{PYTEST, PYTHON, UNITTEST, interpreter};
 use super::{SYNTAX_SCRIPT, UNITTEST_SCRIPT, syntax, unittest};
-use crate::shared::junit;
 use crate::plugin::{Machine, Probe, ToolState};
+use crate::shared::junit;
 use crate::shared::report::{both_streams, first_line, output_of, text};
 use crate::shared::step::step;
 
