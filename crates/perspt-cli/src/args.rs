@@ -203,6 +203,18 @@ pub struct JudgeArgs {
     /// How much must be measured: `minimal`, `default` or `strict`
     #[arg(long, value_name = "PRESET")]
     pub verifier_strictness: Option<String>,
+    /// The project's own build command, in place of the language's tools
+    #[arg(long, value_name = "COMMAND")]
+    pub build_cmd: Option<String>,
+    /// The project's own test command, in place of the language's runner
+    #[arg(long, value_name = "COMMAND")]
+    pub test_cmd: Option<String>,
+    /// The JUnit XML report that the test command writes, where it is not found by itself
+    #[arg(long, value_name = "FILE")]
+    pub test_report: Option<String>,
+    /// Give commands this variable of your environment; repeatable
+    #[arg(long, value_name = "NAME")]
+    pub pass_env: Vec<String>,
 }
 
 /// `perspt resume`.

@@ -14,6 +14,7 @@ use toml_edit::DocumentMut;
 
 use crate::args::{JudgeArgs, RunArgs};
 use crate::fail::Failure;
+use crate::own;
 
 /// No provider's model has a longer name, and every event that carries it must fit into the log.
 const MODEL_MAX: usize = 200;
@@ -60,6 +61,8 @@ pub struct Value {
 #[derive(Debug, Clone)]
 pub struct Config {
     values: BTreeMap<&'static str, Value>,
+    /// The user's commands for single languages, by names such as `lang.python.test_cmd`.
+    by_language: BTreeMap<String, Value>,
     /// The data directory.
     pub home: PathBuf,
     /// Where the data directory comes from.
@@ -97,6 +100,10 @@ const KEYS: &[(&str, BuiltIn)] = &[
     ("allow", |_| String::new()),
     ("require", |_| String::new()),
     ("verifier_strictness", |settings| settings.preset.as_str().to_owned()),
+    ("build_cmd", |_| String::new()),
+    ("test_cmd", |_| String::new()),
+    ("test_report", |_| String::new()),
+    ("pass_env", |_| String::new()),
     ("output_tokens", |settings| settings.output_tokens.to_string()),
     ("first_byte_ms", |settings| settings.first_byte_ms.to_string()),
     ("idle_ms", |settings| settings.idle_ms.to_string()),
@@ -116,7 +123,8 @@ impl Config {
             .iter()
             .map(|(key, text)| (*key, Value { text: text(&built_in), source: Source::BuiltIn }))
             .collect();
-        read_file(&home.join(FILE), &mut values)?;
+        let mut by_language = BTreeMap::new();
+        read_file(&home.join(FILE), &mut values, &mut by_language)?;
         let mut from_env = |key: &'static str, variable: &str| {
             if let Some(text) = env_text(variable) {
                 values.insert(key, Value { text, source: Source::Environment(variable.to_owned()) });
@@ -125,7 +133,16 @@ impl Config {
         for (key, _) in KEYS {
             from_env(key, &format!("PERSPT_{}", key.to_uppercase().replace('.', "_")));
         }
-        Ok(Config { values, home, home_source })
+        Ok(Config { values, by_language, home, home_source })
+    }
+
+    /// Without the user's own commands: they are for projects of the user's.
+    pub fn without_own_commands(mut self) -> Config {
+        for key in own::KEYS {
+            self.flag(key, "demo", Some(String::new()));
+        }
+        self.by_language.clear();
+        self
     }
 
     /// The flags' layer.
@@ -151,6 +168,11 @@ impl Config {
         self.flag("require", "--require", args.require.clone());
         self.flag("verifier_strictness", "--verifier-strictness", args.verifier_strictness.clone());
         self.flag("stability_threshold", "--stability-threshold", args.stability_threshold.clone());
+        self.flag("build_cmd", "--build-cmd", args.build_cmd.clone());
+        self.flag("test_cmd", "--test-cmd", args.test_cmd.clone());
+        self.flag("test_report", "--test-report", args.test_report.clone());
+        let passed = (!args.pass_env.is_empty()).then(|| args.pass_env.join(","));
+        self.flag("pass_env", "--pass-env", passed);
         self
     }
 
@@ -161,8 +183,19 @@ impl Config {
     }
 
     /// Every key with its value.
-    pub fn values(&self) -> impl Iterator<Item = (&'static str, &Value)> {
-        KEYS.iter().filter_map(|(key, _)| Some((*key, self.values.get(key)?)))
+    pub fn values(&self) -> impl Iterator<Item = (&str, &Value)> {
+        let keys = KEYS.iter().filter_map(|(key, _)| Some((*key, self.values.get(key)?)));
+        keys.chain(self.by_language())
+    }
+
+    /// The values for single languages, by names such as `lang.python.test_cmd`.
+    pub fn by_language(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.by_language.iter().map(|(name, value)| (name.as_str(), value))
+    }
+
+    /// A value that is set to something.
+    pub fn value(&self, key: &str) -> Option<&Value> {
+        self.values.get(key).filter(|value| !value.text.trim().is_empty())
     }
 
     /// The user's file, whether it is there or not.
@@ -250,14 +283,19 @@ impl Config {
 
     /// What the user permits: words of `--allow`, with commas between or as a list.
     pub fn allow(&self) -> Result<Vec<Grant>, Failure> {
-        let text = self.text("allow").trim().trim_start_matches('[').trim_end_matches(']');
-        let words = text.split(',').map(|word| word.trim().trim_matches(['"', '\'']).trim());
-        let grants = words.filter(|word| !word.is_empty()).map(|word| {
+        let grants = self.words("allow").map(|word| {
             let grant: Grant =
                 word.parse().map_err(|error: BadGrant| self.invalid("allow", &error.to_string()))?;
             Ok(Grant { by: GrantedBy::Config, ..grant })
         });
         grants.collect()
+    }
+
+    /// The words of a list, with commas between them or written as a list.
+    pub fn words(&self, key: &str) -> impl Iterator<Item = &str> {
+        let text = self.text(key).trim().trim_start_matches('[').trim_end_matches(']');
+        let words = text.split(',').map(|word| word.trim().trim_matches(['"', '\'']).trim());
+        words.filter(|word| !word.is_empty())
     }
 
     /// The settings a session runs with.
@@ -285,6 +323,7 @@ impl Config {
             let words = Preset::ALL.map(Preset::as_str).join(", ");
             known.ok_or_else(|| self.invalid("verifier_strictness", &format!("one of {words}")))?
         };
+        settings.own = own::ways(self)?;
         settings.require = match self.text("require").trim() {
             "" => None,
             word => {
@@ -419,7 +458,11 @@ fn check_folder(home: &Path, source: &Source) -> Result<(), Failure> {
     ))
 }
 
-fn read_file(path: &Path, values: &mut BTreeMap<&'static str, Value>) -> Result<(), Failure> {
+fn read_file(
+    path: &Path,
+    values: &mut BTreeMap<&'static str, Value>,
+    by_language: &mut BTreeMap<String, Value>,
+) -> Result<(), Failure> {
     let bad = |why: String| {
         Failure::usage(
             "the configuration file cannot be used",
@@ -435,15 +478,20 @@ fn read_file(path: &Path, values: &mut BTreeMap<&'static str, Value>) -> Result<
     let document: DocumentMut =
         text.parse().map_err(|error: toml_edit::TomlError| bad(error.message().to_owned()))?;
     for (name, item) in flattened(&document) {
-        let Some((key, _)) = KEYS.iter().find(|(key, _)| *key == name) else {
+        let key = KEYS.iter().find(|(key, _)| *key == name).map(|(key, _)| *key);
+        if key.is_none() && !own::is_key(&name) {
             return Err(bad(format!("`{name}` is not a key (see `perspt config --show`)")));
-        };
+        }
         let text = match item.as_value() {
             Some(toml_edit::Value::String(text)) => text.value().clone(),
             Some(value) => value.to_string().trim().to_owned(),
             None => return Err(bad(format!("`{name}` is not a plain value"))),
         };
-        values.insert(key, Value { text, source: Source::File(path.to_owned()) });
+        let value = Value { text, source: Source::File(path.to_owned()) };
+        match key {
+            Some(key) => drop(values.insert(key, value)),
+            None => drop(by_language.insert(name, value)),
+        }
     }
     Ok(())
 }
@@ -451,10 +499,12 @@ fn read_file(path: &Path, values: &mut BTreeMap<&'static str, Value>) -> Result<
 /// The file's values by name; those of a table `[parse]` as `parse.recovery`.
 fn flattened(document: &DocumentMut) -> Vec<(String, &toml_edit::Item)> {
     let mut values = Vec::new();
-    for (name, item) in document.iter() {
+    let mut open: Vec<(String, &toml_edit::Item)> =
+        document.iter().map(|(name, item)| (name.to_owned(), item)).collect();
+    while let Some((name, item)) = open.pop() {
         match item.as_table_like().filter(|_| !item.is_value() || item.is_inline_table()) {
-            Some(table) => values.extend(table.iter().map(|(key, item)| (format!("{name}.{key}"), item))),
-            None => values.push((name.to_owned(), item)),
+            Some(table) => open.extend(table.iter().map(|(key, item)| (format!("{name}.{key}"), item))),
+            None => values.push((name, item)),
         }
     }
     values

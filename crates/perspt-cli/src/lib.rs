@@ -14,6 +14,7 @@ mod interrupts;
 mod machine;
 mod models;
 mod out;
+mod own;
 mod pick;
 mod session_id;
 mod view;

@@ -1,7 +1,7 @@
 //! What commands get of this machine: the tools' folders and variables, the environment, and the places that stay
 //! hidden from them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use perspt_lang::plugin::{Host, Machine};
@@ -63,12 +63,13 @@ pub fn of(workspace: &Path) -> Machine {
     Machine::of(perspt_lang::plugins(), &ThisHost { workspace: workspace.to_string_lossy().into_owned() })
 }
 
-/// The environment every command starts from: an allow-list, nothing else.
-pub fn environment(machine: &Machine) -> BTreeMap<String, String> {
+/// The environment every command starts from: an allow-list, and the variables that the user passes by name.
+pub fn environment(machine: &Machine, passed: &BTreeSet<String>) -> BTreeMap<String, String> {
     let path = std::env::var("PATH").unwrap_or_else(|_| "/usr/local/bin:/usr/bin:/bin".to_owned());
     let own = [("PATH", path.as_str()), ("LANG", "C.UTF-8"), ("TERM", "dumb")];
     let own = own.map(|(name, value)| (name.to_owned(), value.to_owned()));
-    machine.env.clone().into_iter().chain(own).collect()
+    let passed = passed.iter().filter_map(|name| Some((name.clone(), std::env::var(name).ok()?)));
+    machine.env.clone().into_iter().chain(passed).chain(own).collect()
 }
 
 /// What is hidden from the commands that build and test: the user's secrets and perspt's own data.

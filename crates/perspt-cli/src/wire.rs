@@ -116,16 +116,19 @@ pub fn drive(
     let session = writer.session().clone();
     let runtime = runtime()?;
     let tools = machine::of(&workspace);
+    let own = state.settings().own;
+    let mut plugins = perspt_lang::plugins().to_vec();
+    plugins.extend(own.give_commands().then(perspt_lang::generic));
     let parts = Parts {
         home: home.clone(),
         blobs: home.blobs(&session)?,
         texts: home.texts(&session)?,
         lease,
-        env: machine::environment(&tools),
+        env: machine::environment(&tools, &own.pass_env),
         machine: tools,
         workspace,
         runner: runner()?,
-        plugins: perspt_lang::plugins().to_vec(),
+        plugins,
         secret_places: machine::secret_places(home, config),
         masks: masks(),
         model,

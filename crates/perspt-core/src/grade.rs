@@ -18,6 +18,8 @@ pub enum Grade {
     Types,
     /// A compiler accepted it.
     Build,
+    /// A command of the user's accepted it, and did not with an error planted in it.
+    Command,
     /// A parser accepted it.
     Syntax,
     /// No tool looked at it.
@@ -33,6 +35,7 @@ impl Grade {
             Grade::Tests => "tests",
             Grade::Types => "types",
             Grade::Build => "build",
+            Grade::Command => "command",
             Grade::Syntax => "syntax",
             Grade::None => "none",
         }
@@ -169,6 +172,10 @@ impl FileKind {
         let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_owned());
         let among = |list: &[&str]| extension.as_deref().is_some_and(|extension| list.contains(&extension));
         let stem = name.split(['.', '-']).next().unwrap_or(&name);
+        // A list of targets, whatever its name ends with.
+        if name == "cmakelists.txt" {
+            return FileKind::Code;
+        }
         if among(PROSE) || (extension.is_none() && PROSE_NAMES.contains(&stem)) {
             FileKind::Prose
         } else if among(DATA) || DATA_NAMES.contains(&name.as_str()) || name.starts_with("dockerfile.") {

@@ -18,6 +18,7 @@ pub mod inbox;
 pub mod inventory;
 pub mod judge;
 pub mod outcome;
+pub mod own;
 pub mod path;
 pub mod plan;
 pub mod question;

@@ -235,6 +235,7 @@ impl Reading {
             regressed: false,
             only_prose: false,
             other_roots: BTreeSet::new(),
+            command: None,
             notes: Vec::new(),
         }
     }
@@ -304,6 +305,10 @@ pub struct Reading {
     /// Of perspt's own look: roots that are not the node's and whose tools have read something that was changed.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub other_roots: BTreeSet<RootRef>,
+    /// The user's own command that was run, as a person would type it. Which files it reads is known only of those whose
+    /// errors it was seen to notice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
     /// What a person should know of this reading and no energy comes from.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,

@@ -130,12 +130,15 @@ pub struct Stage {
     pub role: StageRole,
     /// What to run.
     pub steps: Vec<Step>,
+    /// The user's own command that is run in place of the language's tools, as a person would type it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
 }
 
 impl Stage {
     /// A stage without which no candidate is stable.
     pub fn required(kind: StageKind, tool: &str, steps: Vec<Step>) -> Stage {
-        Stage { kind, tool: tool.to_owned(), role: StageRole::Required, steps }
+        Stage { kind, tool: tool.to_owned(), role: StageRole::Required, steps, command: None }
     }
 
     /// A stage whose result is shown and changes nothing.

@@ -20,6 +20,7 @@
 //! What a candidate did to tests is no charge: it is said test by test in an inventory, and consents decide.
 
 pub mod data;
+pub mod generic;
 mod go;
 mod javascript;
 pub mod plugin;
@@ -39,6 +40,11 @@ static PLUGINS: [&dyn Plugin; 4] = [&rust::Rust, &python::Python, &javascript::J
 /// Every language perspt knows.
 pub fn plugins() -> &'static [&'static dyn Plugin] {
     &PLUGINS
+}
+
+/// What stands in for a language where the user's own commands are all there is.
+pub fn generic() -> &'static dyn Plugin {
+    &generic::Generic
 }
 
 /// The language of this name.

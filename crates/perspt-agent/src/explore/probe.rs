@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use perspt_core::event::{Ended, MissingTool, RootRef, RootStages, StageTool};
+use perspt_core::reading::StageKind;
 use perspt_core::stage::{Preset, Stage, StageRole, StepEnd, Want};
 use perspt_core::state::SessionState;
+use perspt_lang::generic::in_place;
 use perspt_lang::plugin::{Files, Machine, NoTool, Plugin, Probe, Selection, Terms, ToolState, Tools};
 use perspt_sandbox::Cancel;
 use serde::{Deserialize, Serialize};
@@ -129,6 +131,9 @@ impl Actor {
         let plugin = self.plugin(&root.plugin);
         let lack = tools.and_then(|tools| plugin?.missing_tool(root, files, tools));
         let lack = lack.filter(|lack| preset.wants(lack.stage) == Want::Must);
+        // What tests need is the business of whoever runs them.
+        let own = state.settings().own;
+        let lack = lack.filter(|lack| lack.stage != StageKind::Test || own.test(root).is_none());
         missing.extend(lack.map(missing_tool));
         RootStages { root: reference, stages, missing, left_out }
     }
@@ -148,6 +153,7 @@ impl Actor {
             Some(plugin) => {
                 let (machine, preset) = (&self.parts.machine, state.settings().preset);
                 let described = plugin.stages(root, files, &Terms { machine, tools, selection, preset });
+                let described = in_place(described, root, &state.settings().own);
                 described.into_iter().filter_map(|stage| wanted(stage, preset)).collect()
             }
             None => vec![],

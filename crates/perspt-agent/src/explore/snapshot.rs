@@ -53,6 +53,10 @@ impl Actor {
         if repo_mode == RepoMode::Greenfield && !state.verifies() {
             roots = self.wished_roots(state);
         }
+        if roots.is_empty() && state.settings().own.give_commands() {
+            let plugin = PluginName(perspt_lang::generic::NAME.to_owned());
+            roots.push(RootRef { dir: RelPath::root(), plugin });
+        }
         if roots.len() > ROOTS {
             return Ok(unworkable(
                 "the workspace has too many language roots",

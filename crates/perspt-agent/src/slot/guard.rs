@@ -22,6 +22,10 @@ use crate::tree::TreeFiles;
 /// How long a helper that is about to end may still hold the slot.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// The most new files that are looked at after a command, and the most bytes that one may have.
+const NEW_FILES: usize = 500;
+const NEW_FILE_BYTES: u64 = 8 * 1024 * 1024;
+
 /// A file as a command left it; `None` where it is gone.
 pub(crate) type FileNow = (RelPath, Option<(EntryKind, Vec<u8>)>);
 
@@ -176,6 +180,30 @@ impl<'a> SlotGuard<'a> {
     /// The bytes of a file in the slot's tree, if it is there.
     pub fn read_in_tree(&self, path: &RelPath) -> Option<Vec<u8>> {
         std::fs::read(self.slot.tree().join(path.as_str())).ok()
+    }
+
+    /// Files with this ending that the tree does not list, by their paths: what a command has just left there.
+    pub fn new_in_tree(&self, listed: &Tree, extension: &str) -> BTreeMap<String, Vec<u8>> {
+        let mounted = &self.config.machine.mounted;
+        let mut found = BTreeMap::new();
+        let mut folders = vec![RelPath::root()];
+        while let Some(folder) = folders.pop().filter(|_| found.len() < NEW_FILES) {
+            let place = self.slot.tree().join(folder.as_str());
+            for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
+                let path = entry.file_name().to_str().and_then(|name| folder.join(name).ok());
+                let (Some(path), Ok(meta)) = (path, entry.metadata()) else { continue };
+                if meta.is_dir() && !mounted.contains(&path) {
+                    folders.push(path);
+                    continue;
+                }
+                let wanted = meta.is_file() && path.extension() == Some(extension);
+                if wanted && meta.len() <= NEW_FILE_BYTES && !listed.entries.contains_key(&path) {
+                    let bytes = std::fs::read(entry.path());
+                    found.extend(bytes.ok().map(|bytes| (path.as_str().to_owned(), bytes)));
+                }
+            }
+        }
+        found
     }
 
     /// A file below the build directory, if it is there.

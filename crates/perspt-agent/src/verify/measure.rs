@@ -98,7 +98,12 @@ impl Actor {
         let tree = TreeUnderTest { files: &files.candidate, base: Some(files.base.tree()), only: None };
         let (raw, mut fault) = self.take_reading_retried(run, slot, tree).await?;
         let mut reading = raw.clone();
-        if fault.is_none() {
+        if fault.is_none() && raw.command.is_some() {
+            reading.looked = self.files_noticed(run, slot, files, &raw).await?;
+            let planted =
+                reading.looked.iter().map(|path| format!("it turned red with an error in `{path}`"));
+            reading.notes.extend(planted);
+        } else if fault.is_none() {
             self.check_further(run, slot, files, &mut reading).await?;
         }
         let before = self.tests_before(run.state, run.stage)?;

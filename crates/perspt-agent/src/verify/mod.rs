@@ -7,6 +7,7 @@ mod faults;
 mod judge;
 mod masked;
 mod measure;
+mod own_commands;
 mod patterns;
 mod promises;
 mod reuse;

@@ -32,7 +32,12 @@ impl Actor {
         let mut slot = self.take_slot().await?;
         let mut last = None;
         for _ in 0..ROUNDS {
-            let files = with_tests_of_base(&pair, plugin.old_tests(&pair, &taken), self.sources());
+            let mut was = plugin.old_tests(&pair, &taken);
+            if state.settings().own.give_commands() {
+                // What the user's command runs besides is no language's.
+                was.extend(perspt_lang::generic().old_tests(&pair, &taken));
+            }
+            let files = with_tests_of_base(&pair, was, self.sources());
             compared.check_complete()?;
             let root = self.root(&stage.root, &stage.plugin, &files);
             let run = StageRun { state, stage, root: &root, plugin, cancel };

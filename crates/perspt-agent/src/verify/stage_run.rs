@@ -11,6 +11,7 @@ use perspt_core::residual::{Class, Component, Residual};
 use perspt_core::stage::{Profile, Root, Stage, StepOutput};
 use perspt_core::state::SessionState;
 use perspt_core::tree::Tree;
+use perspt_lang::generic;
 use perspt_lang::plugin::{Files, Plugin, ReadContext, Selection};
 use perspt_sandbox::Cancel;
 use perspt_sandbox::slot::{Drift, leads_back, link_texts};
@@ -104,7 +105,10 @@ impl Actor {
         let seen_as = slot.seen_as().to_string_lossy().into_owned();
         let tools = self.tools_of(state, plugin)?;
         let context = ReadContext { tree: tree.id(), root, seen_as: &seen_as, files, tools: &tools };
-        let mut reading = plugin.read(&described, &outputs, &context);
+        let mut reading = match described.command {
+            Some(_) => generic::read(&described, &outputs, &context),
+            None => plugin.read(&described, &outputs, &context),
+        };
         drift.into_iter().for_each(|drift| drifted(&mut reading, drift, &|path| plugin.is_lockfile(path)));
         Ok(masked_reading(&self.parts.masks, reading))
     }
@@ -138,7 +142,9 @@ async fn run_steps(
     let (plugin, kind, timeout) = (run.plugin, stage.kind.as_str(), stage_timeout(run.state));
     let (mut outputs, mut drift) = (Vec::new(), Vec::new());
     for step in &stage.steps {
-        if step.profile == Profile::Test && !outputs.is_empty() {
+        // A user's tests run in what the user's build has just made.
+        let restores = step.profile == Profile::Test && stage.command.is_none();
+        if restores && !outputs.is_empty() {
             drift.push(slot.restore(files, &step.cwd, &|path| plugin.is_lockfile(path))?);
         }
         let mut output = slot.run(kind, step, timeout, run.cancel).await?;
@@ -146,11 +152,21 @@ async fn run_steps(
             // A compiler does not kill itself: the machine did, and may not again.
             output = slot.run(kind, step, timeout, run.cancel).await?;
         }
-        for name in plugin.late_reports(stage, &output) {
-            let bytes = slot.read_in_build(&name);
-            output.reports.extend(bytes.map(|bytes| (name, bytes)));
-        }
-        let continues = plugin.continues_after(stage, &output);
+        let continues = match stage.command {
+            Some(_) => {
+                if step.reports.is_empty() {
+                    output.reports.extend(slot.new_in_tree(files.tree(), "xml"));
+                }
+                output.end.is_success()
+            }
+            None => {
+                for name in plugin.late_reports(stage, &output) {
+                    let bytes = slot.read_in_build(&name);
+                    output.reports.extend(bytes.map(|bytes| (name, bytes)));
+                }
+                plugin.continues_after(stage, &output)
+            }
+        };
         outputs.push(output);
         if !continues {
             break;

@@ -19,6 +19,7 @@ use crate::actor::Actor;
 use crate::error::EffectError;
 use crate::tree::{ComparedFiles, TreeFiles};
 use crate::verify::extra_checks::parsed_data;
+use crate::verify::own_commands::changed_scripts;
 use crate::verify::promises::measured_promises;
 
 const SENSOR: &str = "structure";
@@ -43,6 +44,9 @@ impl Actor {
             residuals.extend(found.residuals);
             inventory.merge(self.of_the_user(state, *plugin, branch, found.inventory)?);
         }
+        let mut scripts = changed_scripts(state, &changes);
+        scripts.retain(|script| !state.authored.contains(&script.path));
+        inventory.evidence.extend(scripts);
         let mut promises = Vec::new();
         if let Some(node) = node {
             residuals.extend(not_made(node, files));

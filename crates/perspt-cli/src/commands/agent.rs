@@ -19,7 +19,7 @@ use crate::config::Config;
 use crate::fail::Failure;
 use crate::models::{Maker, Models};
 use crate::wire::Recordings;
-use crate::{out, session_id, wire, workspace};
+use crate::{out, own, session_id, wire, workspace};
 
 pub fn run(args: &AgentArgs) -> Result<u8, Failure> {
     let mut config = Config::load()?.with_run_args(&args.run).with_judge_args(&args.judge);
@@ -28,10 +28,12 @@ pub fn run(args: &AgentArgs) -> Result<u8, Failure> {
     if task.is_empty() {
         return Err(Failure::usage("there is no task", "the task is empty", "say what to do, in quotes"));
     }
-    if task.len() > 8000 {
+    // The first event holds both.
+    let most = 8000 - own::bytes(&config.settings()?.own);
+    if task.len() > most {
         return Err(Failure::usage(
             "the task is too long",
-            format!("it has {} bytes, and 8000 is the limit", task.len()),
+            format!("it has {} bytes, and {most} is the limit", task.len()),
             "put the details into a file of the project and name it",
         ));
     }
@@ -39,7 +41,6 @@ pub fn run(args: &AgentArgs) -> Result<u8, Failure> {
     let home = wire::open_home(&config)?;
     let workspace = workspace::for_session(args.workspace.as_deref(), &home)?;
     let lang = args.lang.as_deref().map(language).transpose()?;
-    config.settings()?;
     let planning = match config.planning()? {
         _ if args.single_file => Some(PlanningPolicy::SingleFile),
         None if says_one_file(task) => Some(PlanningPolicy::SingleFile),

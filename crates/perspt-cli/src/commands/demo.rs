@@ -17,7 +17,7 @@ pub fn run(args: &DemoArgs) -> Result<u8, Failure> {
         DemoLanguage::Javascript => "javascript",
         DemoLanguage::Go => "go",
     };
-    let config = Config::load()?;
+    let config = Config::load()?.without_own_commands();
     let home = wire::open_home(&config)?;
     let folder = std::env::temp_dir().join(format!("perspt-demo-{language}-{}", session_id::new()));
     std::fs::create_dir_all(&folder).map_err(|error| {

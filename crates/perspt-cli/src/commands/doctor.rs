@@ -55,7 +55,7 @@ pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {
     let run_config = RunConfig {
         outputs: None,
         runner: &runner,
-        env: &machine::environment(&machine),
+        env: &machine::environment(&machine, &settings.own.pass_env),
         machine: &machine,
         workspace: &folder,
         secret_places: &machine::secret_places(&home, &config),

@@ -55,7 +55,7 @@ fn collected_nothing(reading: &ReadingSummary) -> bool {
 pub fn field(reading: &ReadingSummary) -> String {
     let tool = reading.tool.replace(' ', "-");
     match (&reading.status, &reading.tests) {
-        (Status::Measured, _) if collected_nothing(reading) => {
+        (Status::Measured, _) if collected_nothing(reading) && reading.command.is_none() => {
             format!("{tool}=0-passed,0-failed,0-skipped,{}-errors", reading.errors)
         }
         (Status::Measured, Some(tests)) => {
@@ -66,8 +66,13 @@ pub fn field(reading: &ReadingSummary) -> String {
                 tests.passed, tests.failed, tests.skipped
             )
         }
-        (Status::Measured, None) if reading.errors == 0 => format!("{tool}=pass"),
-        (Status::Measured, None) => format!("{tool}=fail:{}", reading.errors),
+        (Status::Measured, None) => {
+            let result =
+                if reading.errors == 0 { "pass".to_owned() } else { format!("fail:{}", reading.errors) };
+            let unnamed = reading.stage.kind == StageKind::Test && reading.errors == 0;
+            let by_exit_code = if unnamed { "(exit-code)" } else { "" };
+            format!("{tool}={result}{by_exit_code}")
+        }
         (Status::NotRun(why), _) => format!("{tool}=not-run why={}", value(why)),
         (Status::Unavailable(why), _) => format!("{tool}=unavailable why={}", value(why)),
     }

@@ -7,6 +7,7 @@ use perspt_core::energy::Energy;
 use perspt_core::event::{Consented, DiffNote, KeptPlace, StageResult, StageVerdict};
 use perspt_core::ids::SessionId;
 use perspt_core::path::RelPath;
+use perspt_core::reading::StageKind;
 use perspt_core::residual::{Component, Milli};
 use perspt_core::stage::{Preset, StageRole};
 use perspt_core::state::SessionState;
@@ -59,6 +60,9 @@ pub fn verdict_field(stage: &StageVerdict, with_root: bool) -> String {
         counts.extend([format!("{}-passed", tests.passed), format!("{}-failed", tests.failed)]);
         counts.extend((tests.skipped > 0).then(|| format!("{}-skipped", tests.skipped)));
     }
+    // A stage of tests that passes and names none is the user's own command.
+    let unnamed = stage.stage.kind == StageKind::Test && stage.tests.is_none();
+    counts.extend((unnamed && stage.result == StageResult::Pass).then(|| "exit-code".to_owned()));
     counts.extend((stage.inherited > 0).then(|| format!("{}-inherited", stage.inherited)));
     match stage.role {
         StageRole::Required => {}
@@ -144,7 +148,7 @@ pub fn slug(value: &impl serde::Serialize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use perspt_core::reading::{PluginName, StageId, StageKind};
+    use perspt_core::reading::{PluginName, StageId};
 
     #[test]
     fn a_shown_stage_is_told_from_a_required_one() {

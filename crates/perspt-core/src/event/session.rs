@@ -7,6 +7,7 @@ use crate::consent::Grant;
 use crate::energy::Weights;
 use crate::grade::Require;
 use crate::ids::SessionId;
+use crate::own::OwnWays;
 use crate::path::RelPath;
 use crate::reading::{PluginName, StageId, StageKind};
 use crate::route::TierRoute;
@@ -52,6 +53,9 @@ pub struct Settings {
     /// How much must be measured of a candidate.
     #[serde(default, skip_serializing_if = "Preset::is_default")]
     pub preset: Preset,
+    /// The user's own commands, and variables that commands get.
+    #[serde(default, skip_serializing_if = "OwnWays::is_empty")]
+    pub own: OwnWays,
 }
 
 impl Default for Settings {
@@ -74,6 +78,7 @@ impl Default for Settings {
             strict_answers: false,
             require: None,
             preset: Preset::Default,
+            own: OwnWays::default(),
         }
     }
 }

@@ -17,6 +17,10 @@ pub(super) struct Grades {
     pub files: Vec<FileGrade>,
     /// Data that no tool has read.
     unread_data: Vec<RelPath>,
+    /// Of files that the user's own commands noticed: what that is worth, in words.
+    commands: BTreeMap<RelPath, String>,
+    /// The user's own commands that were run.
+    ran: Vec<String>,
 }
 
 /// The grades of everything the candidate changed.
@@ -29,7 +33,21 @@ pub(super) fn of(case: &Case<'_>, terms: &Terms<'_>) -> Grades {
     });
     let read = |path: &&RelPath| case.readings.iter().any(|reading| reading.looked.contains(*path));
     let unread_data = kind(FileKind::Data).filter(|path| !read(path)).cloned().collect();
-    Grades { files: files.collect(), unread_data }
+    let own = || case.readings.iter().filter_map(|reading| Some((reading, reading.command.as_deref()?)));
+    let of_file = |path: &RelPath| {
+        let (reading, command) = own().filter(|(reading, _)| reading.looked.contains(path)).last()?;
+        let words = match reading.tests {
+            Some(_) => format!("`{command}` notices errors in it; which of its tests run it is not known"),
+            None => format!("judged by the exit code of `{command}` alone"),
+        };
+        Some((path.clone(), words))
+    };
+    Grades {
+        files: files.collect(),
+        unread_data,
+        commands: kind(FileKind::Code).filter_map(of_file).collect(),
+        ran: own().map(|(_, command)| command.to_owned()).collect(),
+    }
 }
 
 /// The best of what the tools that read a file say of it.
@@ -42,6 +60,10 @@ fn grade(case: &Case<'_>, path: &RelPath) -> Grade {
 fn proves(reading: &Reading) -> Option<Grade> {
     if reading.status != Status::Measured {
         return None;
+    }
+    if reading.command.is_some() {
+        let ran = reading.tests.as_ref().is_none_or(|tests| TestCounts::of(tests).passed > 0);
+        return Some(Grade::Command).filter(|_| ran);
     }
     let passed = reading.tests.as_ref().is_some_and(|tests| TestCounts::of(tests).passed > 0);
     let kind = reading.stage.kind;
@@ -64,15 +86,16 @@ impl Grades {
     /// What lies below tests, in words, a line for each sort.
     pub fn below(&self) -> Vec<String> {
         let mut sorts: BTreeMap<(Grade, String), Vec<String>> = BTreeMap::new();
-        let words = |grade: Grade| match grade {
+        let words = |file: &FileGrade| match file.grade {
             Grade::Prose | Grade::Data | Grade::Tests => None,
             Grade::Types => Some("types checked, no test loads it"),
             Grade::Build => Some("built, no test loads it"),
+            Grade::Command => self.commands.get(&file.path).map(String::as_str),
             Grade::Syntax => Some("syntax only, no test loads it"),
             Grade::None => Some("no tool looked at it"),
         };
         for file in &self.files {
-            if let Some(words) = words(file.grade) {
+            if let Some(words) = words(file) {
                 sorts.entry((file.grade, words.to_owned())).or_default().push(file.path.to_string());
             }
             for part in file.parts.iter().filter(|part| part.grade > file.grade) {
@@ -82,6 +105,7 @@ impl Grades {
                     | Grade::Data
                     | Grade::Tests
                     | Grade::Types
+                    | Grade::Command
                     | Grade::Syntax
                     | Grade::None => "not compiled here",
                 };
@@ -107,7 +131,12 @@ impl Grades {
     pub fn needs(&self, terms: &Terms<'_>) -> impl Iterator<Item = Need> {
         let unread = self.files.iter().filter(|file| file.grade == Grade::None);
         unread.map(|file| {
-            let why = "no tool on this machine looks at it".to_owned();
+            let why = match self.ran.last() {
+                Some(command) => {
+                    format!("`{command}` does not notice an error in it, nor does any tool here")
+                }
+                None => "no tool on this machine looks at it".to_owned(),
+            };
             need(ConsentKind::Unmeasured, file.path.to_string(), why, terms)
         })
     }

@@ -296,7 +296,9 @@ pub fn brief<'a>(needs: impl IntoIterator<Item = &'a Need>, most: usize) -> Vec<
 /// Whether a stage read something that the candidate changed. Data may be read at run time without anybody's telling,
 /// and what was removed is missed where it was.
 fn concerns(reading: &Reading, terms: &Terms<'_>) -> bool {
-    let own = reading.stage.kind == StageKind::Structure;
+    // What a user's build reads is found out with the tests, where there are some.
+    let builds = reading.command.is_some() && reading.stage.kind == StageKind::Build;
+    let own = reading.stage.kind == StageKind::Structure || builds;
     let reads = |path: &RelPath| reading.looked.contains(path) || FileKind::of(path) == FileKind::Data;
     own || terms.touched.len() > terms.changed.len() || terms.changed.iter().any(reads)
 }

@@ -242,8 +242,17 @@ fn weigh(residual: &mut Residual, contract: &Contract) {
     }
 }
 
+/// Whether a command of the user was run that names no test.
+fn is_by_exit_code(reading: &Reading) -> bool {
+    reading.command.is_some() && reading.tests.is_none()
+}
+
 /// A named test that no result answers to, or that was skipped, fails at its weight.
 fn unmet(all: &[&Reading], first: &Reading, contract: &Contract) -> Vec<Residual> {
+    // An exit code says nothing of single tests.
+    if all.iter().any(|reading| is_by_exit_code(reading)) {
+        return Vec::new();
+    }
     let mut residuals = Vec::new();
     for named in &contract.weighted_tests {
         let answers = all.iter().flat_map(|one| results(one)).filter(|(test, _)| is_named(&test.0, named));
@@ -271,7 +280,9 @@ fn none_ran(
     terms: &Terms<'_>,
     inventory: &Inventory,
 ) -> Option<Residual> {
-    let ran = |one: &Reading| results(one).any(|(_, result)| result.end != TestEnd::Skipped);
+    let ran = |one: &Reading| {
+        is_by_exit_code(one) || results(one).any(|(_, result)| result.end != TestEnd::Skipped)
+    };
     // Tests that go away with a consent are no longer expected.
     let removed: BTreeSet<_> =
         inventory.changed.iter().filter(|test| test.new.is_empty()).map(|test| &test.id).collect();

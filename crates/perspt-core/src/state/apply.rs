@@ -517,8 +517,14 @@ impl SessionState {
             && self.role_of(&reading.stage).is_required()
             && self.degraded.is_none()
         {
+            let install = match reading.command {
+                Some(_) => {
+                    "let your own command run here, then `perspt resume`; or begin again with another one"
+                }
+                None => "see `perspt doctor`",
+            };
             let (tool, why) = (reading.tool.clone(), why.clone());
-            let missing = MissingTool { tool, why, install: "see `perspt doctor`".to_owned() };
+            let missing = MissingTool { tool, why, install: install.to_owned() };
             match self.settings().preset.wants(reading.stage.kind) {
                 Want::WhereItWorks => self.leave_out(&reading.stage, &missing),
                 Want::Must | Want::Shown | Want::Off if !self.verifies() => self.degraded = Some(missing),

@@ -135,10 +135,15 @@ impl SessionState {
         // What waits for a command or a package was not measured yet.
         let early = |need: &&Need| matches!(need.kind, ConsentKind::Command | ConsentKind::Deps);
         let free = if needs.iter().any(early) { "" } else { ", with no new model call" };
+        let unmeasured = needs.iter().any(|need| need.kind == ConsentKind::Unmeasured);
+        let or = match unmeasured && self.settings().own.commands.test_cmd.is_none() {
+            true => "; or begin again with the command that tests it: `perspt agent --test-cmd COMMAND`",
+            false => "",
+        };
         Trouble {
             what: "finished work waits for your consent".to_owned(),
             why: format!("{first}{more}"),
-            todo: format!("`perspt resume {}` goes on from here{}", flags.join(" "), free),
+            todo: format!("`perspt resume {}` goes on from here{free}{or}", flags.join(" ")),
         }
     }
 

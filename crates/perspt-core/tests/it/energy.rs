@@ -37,6 +37,7 @@ fn reading(kind: StageKind, residuals: Vec<Residual>) -> Reading {
         regressed: false,
         only_prose: false,
         other_roots: BTreeSet::new(),
+        command: None,
         notes: vec![],
     }
 }

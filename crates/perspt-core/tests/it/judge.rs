@@ -173,6 +173,7 @@ fn reading(on: &str, kind: StageKind, residuals: Vec<Residual>, tests: Option<Te
         regressed: false,
         only_prose: false,
         other_roots: BTreeSet::new(),
+        command: None,
         notes: vec![],
     }
 }
@@ -809,6 +810,56 @@ fn a_grade_says_the_best_of_the_tools_that_read_the_file() {
     assert_eq!(below(&[built]), ["built, no test loads it: a/src/lib.rs"]);
     assert!(below(&[tested]).is_empty());
     assert_eq!(below(&[]), ["no tool looked at it: a/src/lib.rs"]);
+}
+
+#[test]
+fn a_users_own_command_has_a_grade_of_its_own_and_says_what_it_is_worth() {
+    let own = |reading: Reading| Reading { command: Some("make test".to_owned()), ..reading };
+    let by_exit_code = own(looking(reading("now", StageKind::Test, vec![], None), &[LIB]));
+    let named = own(looking(passing(), &[LIB]));
+    let none_passed = own(looking(run("now", &[("t", "a/t.rs", Skipped)]), &[LIB]));
+    let judged = |readings: &[Reading]| {
+        let judgement = Trial::bare(readings).judged();
+        (judgement.grade, judgement.below)
+    };
+    let words = "judged by the exit code of `make test` alone: a/src/lib.rs";
+    assert_eq!(judged(&[by_exit_code.clone()]), (Grade::Command, vec![words.to_owned()]));
+    let (grade, below) = judged(&[named]);
+    assert_eq!(grade, Grade::Command, "which tests reach the file is not known");
+    assert!(below[0].starts_with("`make test` notices errors in it; which of its tests"), "{below:?}");
+    assert_eq!(judged(&[none_passed]).0, Grade::None);
+    let parsed = looking(found("now", StageKind::Syntax, Class::SyntaxError, &[]), &[LIB]);
+    assert_eq!(judged(&[parsed, by_exit_code.clone()]).0, Grade::Command);
+    let built = looking(build("now", &[]), &[LIB]);
+    assert_eq!(judged(&[built, by_exit_code]).0, Grade::Build);
+}
+
+#[test]
+fn a_file_whose_errors_a_users_command_does_not_notice_waits() {
+    let blind = Reading {
+        command: Some("true".to_owned()),
+        ..looking(reading("now", StageKind::Test, vec![], None), &[])
+    };
+    let trial = Trial::bare(&[blind]);
+    let needs = trial.judged().needs;
+    assert_eq!(trial.needs(), [(ConsentKind::Unmeasured, LIB.to_owned())]);
+    assert_eq!(needs[0].why, "`true` does not notice an error in it, nor does any tool here");
+}
+
+#[test]
+fn an_exit_code_is_asked_for_no_single_tests_but_old_ones_must_still_be_named() {
+    let by_exit_code = Reading {
+        command: Some("make test".to_owned()),
+        ..looking(reading("now", StageKind::Test, vec![], None), &[LIB])
+    };
+    let mut trial = Trial::bare(std::slice::from_ref(&by_exit_code));
+    trial.brings_tests = true;
+    trial.contract.weighted_tests =
+        vec![WeightedTest { name: "adds".to_owned(), criticality: Criticality::High }];
+    assert_eq!(trial.classes(), []);
+    trial.before =
+        vec![Reading { command: by_exit_code.command.clone(), ..run("base", &[("t", "a/t.rs", Passed)]) }];
+    assert_eq!(trial.classes(), [Class::TestMissing]);
 }
 
 #[test]

@@ -12,6 +12,7 @@ use perspt_core::ids::{BlobId, EffectId, NodeId, SessionId};
 use perspt_core::inventory::TestId;
 use perspt_core::judge::brief;
 use perspt_core::outcome::{Closing, EndReason, FinalPass, Outcome};
+use perspt_core::own::{OwnCommand, OwnCommands, OwnWays};
 use perspt_core::path::RelPath;
 use perspt_core::plan::{Contract, Criticality, PlanNode, WeightedTest};
 use perspt_core::reading::StageKind;
@@ -189,8 +190,22 @@ fn wide_reading() -> ReadingSummary {
         headlines: lines(4, 200),
         tool: "python -m pytest".to_owned(),
         old_tests: true,
+        command: Some("c".repeat(OWN_BYTES)),
         ..red(tree_id("t"), &stage(StageKind::Test), u32::MAX, "x")
     }
+}
+
+/// The most that the user's own commands and the names of variables may have together. The task gives way to them.
+const OWN_BYTES: usize = 2000;
+
+fn wide_own() -> OwnWays {
+    let commands = || OwnCommands {
+        build_cmd: Some(OwnCommand(vec!["make".to_owned()])),
+        test_cmd: Some(OwnCommand(vec!["c".repeat(OWN_BYTES / 2 - 200)])),
+        test_report: Some(long_path(40, 0)),
+    };
+    let by_language = [("python".to_owned(), commands())].into();
+    OwnWays { commands: commands(), by_language, pass_env: ["TOKEN".to_owned()].into() }
 }
 
 fn wide_node() -> PlanNode {
@@ -508,7 +523,8 @@ fn ends() -> Vec<Ended> {
 }
 
 pub fn events() -> Vec<Event> {
-    let mut start = SessionStarted { task: "t".repeat(TASK_BYTES), ..started(Settings::default()) };
+    let mut start =
+        SessionStarted { task: "t".repeat(TASK_BYTES - OWN_BYTES), ..started(Settings::default()) };
     start.session = SessionId("s".repeat(64));
     start.workspace = "w".repeat(1000);
     start.model = "m".repeat(MODEL_CHARS);
@@ -517,6 +533,7 @@ pub fn events() -> Vec<Event> {
     start.routes = wide_routes();
     start.planning = Some(PlanningPolicy::FeatureIncrement);
     start.settings.limits.cost = Some(u64::MAX);
+    start.settings.own = wide_own();
     let key = EffectKey { node: Some(node()), generation: u32::MAX, ordinal: u32::MAX };
     let mut events = vec![
         Event::SessionStarted(Box::new(start)),

@@ -140,6 +140,7 @@ pub fn green(tree: TreeId, stage: &StageId) -> ReadingSummary {
         only_prose: false,
         added_tests: 0,
         other_roots: vec![],
+        command: None,
         tree,
         stage: stage.clone(),
         tool: format!("a {}", stage.kind.as_str()),

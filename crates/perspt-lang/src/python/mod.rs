@@ -8,7 +8,6 @@ mod command;
 mod doctests;
 mod evidence;
 mod ini;
-mod junit;
 pub(crate) mod layout;
 mod modules;
 mod placeholders;

@@ -9,8 +9,9 @@ use perspt_core::stage::{StageRole, StepEnd, StepOutput};
 
 use super::checkers::{self, Checker, RUFF, SETTINGS};
 use super::stages::{PYTEST, PYTHON, UNITTEST, interpreter};
-use super::{SYNTAX_SCRIPT, TOOL_SCRIPT, UNITTEST_SCRIPT, junit, roots, syntax, unittest};
+use super::{SYNTAX_SCRIPT, TOOL_SCRIPT, UNITTEST_SCRIPT, roots, syntax, unittest};
 use crate::plugin::{Files, Machine, Probe, ToolState};
+use crate::shared::junit;
 use crate::shared::report::{both_streams, first_line, output_of, text};
 use crate::shared::step::step;
 

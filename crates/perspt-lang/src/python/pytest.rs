@@ -10,11 +10,11 @@ use perspt_core::residual::{Class, Residual};
 use perspt_core::stage::{Stage, StepEnd, StepOutput};
 
 use super::collection::{self, Uncollected};
-use super::junit::{self, Case};
 use super::refusal;
 use super::stages::{COLLECTED, LOADED, NEW_LOADED, NEW_RESULTS, RESULTS, RUN, RUN_NEW};
 use crate::plugin::ReadContext;
 use crate::shared::failed_test::failed_test;
+use crate::shared::junit::{self, Case};
 use crate::shared::report::{
     self, abnormal_end, did_not_look, first_line, in_tree, measured, place, report_missing, shortened,
     unexplained,

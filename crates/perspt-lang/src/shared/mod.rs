@@ -4,6 +4,7 @@ pub(crate) mod compare;
 pub(crate) mod failed_test;
 pub(crate) mod file_names;
 pub(crate) mod glob;
+pub(crate) mod junit;
 pub(crate) mod mentions;
 pub(crate) mod old_tests;
 pub(crate) mod reaches_tests;

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::disallowed_types)]
 
 mod garbage;
+mod generic;
 mod looks;
 mod machine;
 mod outline;

@@ -239,6 +239,7 @@ impl Babble<'_> {
             only_prose: self.0.chance(100),
             added_tests: self.small(),
             other_roots: self.roots(),
+            command: self.maybe(Babble::text),
             tree: self.tree_id(),
             stage: self.stage(),
             tool: self.text(),

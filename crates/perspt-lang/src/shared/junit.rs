@@ -1,4 +1,4 @@
-//! pytest's JUnit report.
+//! Reports in JUnit's form: what pytest writes, and most other runners when they are asked.
 
 use perspt_core::reading::TestEnd;
 use quick_xml::XmlVersion;
@@ -9,11 +9,11 @@ use quick_xml::reader::Reader;
 /// One `testcase`. A test may have several: its call and its teardown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Case {
-    /// Module and classes, joined with dots; empty for a file that could not be collected.
+    /// Module and classes, joined with dots; empty where there is none: pytest says so of a file that it could not collect.
     pub classname: String,
     /// The test, with its parameters.
     pub name: String,
-    /// The file, relative to pytest's root.
+    /// The file, as the runner calls it.
     pub file: Option<String>,
     /// How it ended; passed where nothing else is said. An expected failure is reported as skipped.
     pub end: TestEnd,
