@@ -42,6 +42,7 @@ fn session(task: Value, roots: Vec<RootRef>, open: bool) -> SessionState {
         files: 0,
         repo_mode: perspt_core::event::RepoMode::Existing,
         roots: vec![root("", "python"), root("rs", "rust")],
+        since: None,
     });
     for mut spec in plan.nodes {
         if open {
