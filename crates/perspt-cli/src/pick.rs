@@ -117,11 +117,11 @@ fn last_here(home: &Home, sessions: &[SessionInfo], sought: Sought) -> Result<Se
             others.join(", ")
         ),
     };
-    let kind = match sought {
-        Sought::Any => "no session",
-        Sought::Task => "no session with a task",
+    let on = match sought {
+        Sought::Any => "",
+        Sought::Task => " on a task",
     };
-    Err(not_found(format!("{kind} has worked in {}", folder.display()), todo))
+    Err(not_found(format!("no session has worked in {}{on}", folder.display()), todo))
 }
 
 fn ambiguous<'a>(begin: &str, fit: impl Iterator<Item = &'a SessionId>) -> Failure {

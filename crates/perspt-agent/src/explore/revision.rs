@@ -1,22 +1,22 @@
 //! An older revision of the workspace, read by git: what was found there already is old.
 //!
-//! git obeys the configuration of the repository it reads, and of a clone that may be hostile. So it runs as the project's
-//! own tests do, confined and without the network, with what could make it start programs switched off. It writes nothing
-//! into the repository: the index and the files go to a folder of the slot.
+//! git obeys the configuration of the repository that it reads, and a clone may be hostile. So it runs as the project's own
+//! tests do, confined and without the network, with monitors and hooks switched off; a filter that the repository names may
+//! still run, and gets no further than a test does. git writes nothing into the repository: the index and the files go to a
+//! folder of the slot.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::path::Path;
 use std::time::Duration;
 
-use perspt_core::event::{Ended, RootRef, RunNote, Since};
+use perspt_core::event::{RootRef, RunNote, Since, Trouble};
 use perspt_core::path::RelPath;
 use perspt_core::stage::{Profile, Step, StepEnd, StepOutput, Streams};
 use perspt_core::tree::Tree;
 use perspt_sandbox::Cancel;
 use perspt_sandbox::slot::{Contents, Folder, StatCache, WalkLimits, walk};
 
-use super::snapshot::unworkable;
 use crate::AgentError;
 use crate::actor::Actor;
 use crate::error::EffectError;
@@ -29,7 +29,7 @@ const FILES: &str = "files";
 /// A revision that was read, or why it could not be.
 pub(super) enum Revision {
     Read(Box<Since>, Vec<RunNote>),
-    Unreadable(Ended),
+    Unreadable(Trouble),
 }
 
 /// git, and where it is run.
@@ -102,7 +102,7 @@ impl Actor {
 
 impl Git<'_, '_> {
     /// Writes the revision's files into the folder. Returns its commit, and the workspace's place in the repository.
-    async fn export(&self, revision: &str) -> Result<Result<(String, String), Ended>, EffectError> {
+    async fn export(&self, revision: &str) -> Result<Result<(String, String), Trouble>, EffectError> {
         let named = format!("{revision}^{{commit}}");
         let found = self.run(&["rev-parse", "--verify", "--end-of-options", &named]).await?;
         if !found.end.is_success() {
@@ -157,14 +157,19 @@ fn text(output: &StepOutput) -> String {
 }
 
 /// Why a revision cannot be read, in words.
-fn unreadable(revision: &str, output: &StepOutput) -> Ended {
+fn unreadable(revision: &str, output: &StepOutput) -> Trouble {
     if let StepEnd::NotStarted(why) = &output.end {
-        let todo = "install git, or leave `--since` out";
-        return unworkable("git is needed to read a revision and does not start", &one_line(why), todo);
+        return Trouble {
+            what: "git is needed to read a revision and does not start".to_owned(),
+            why: one_line(why),
+            todo: "install git, or leave `--since` out".to_owned(),
+        };
     }
     let said = one_line(&String::from_utf8_lossy(&output.stderr));
-    let why = if said.is_empty() { format!("git ended with {}", output.end.shown()) } else { said };
-    let todo =
-        "name a commit, branch or tag that this clone has (a shallow clone has few), or leave `--since` out";
-    unworkable(&format!("the revision `{revision}` cannot be read"), &why, todo)
+    Trouble {
+        what: format!("the revision `{revision}` cannot be read"),
+        why: if said.is_empty() { format!("git ended with {}", output.end.shown()) } else { said },
+        todo: "name a commit, branch or tag that this clone has (a shallow clone has few), or leave `--since` out"
+            .to_owned(),
+    }
 }

@@ -68,7 +68,7 @@ impl Actor {
             Some(Purpose::Verify { since: Some(revision) }) => {
                 match self.read_revision(revision, &tree, stage_timeout(state), cancel).await? {
                     Revision::Read(since, runs) => (Some(since), runs),
-                    Revision::Unreadable(outcome) => return Ok(outcome),
+                    Revision::Unreadable(trouble) => return Ok(Ended::Unworkable { trouble }),
                 }
             }
             Some(Purpose::Verify { since: None } | Purpose::Task) | None => (None, Vec::new()),
@@ -146,7 +146,7 @@ fn repo_mode(tree: &Tree) -> RepoMode {
     if tree.entries.keys().any(counts) { RepoMode::Existing } else { RepoMode::Greenfield }
 }
 
-pub(super) fn unworkable(what: &str, why: &str, todo: &str) -> Ended {
+fn unworkable(what: &str, why: &str, todo: &str) -> Ended {
     Ended::Unworkable {
         trouble: Trouble { what: what.to_owned(), why: why.to_owned(), todo: todo.to_owned() },
     }

@@ -23,4 +23,5 @@ mod support;
 mod swapped;
 mod tools;
 mod traps;
+mod verify;
 mod workspace;

@@ -1,12 +1,15 @@
 //! Sessions that verify: the tree as it is, with no plan and no model.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use perspt_core::effect::EffectKind;
+use perspt_core::effect::{Effect, EffectKind};
 use perspt_core::event::{Event, Purpose};
 use perspt_core::outcome::{EndReason, Outcome};
 use perspt_core::state::{End, SessionState};
 use perspt_testkit::server::Table;
+use perspt_testkit::session::Point;
 use perspt_testkit::toy::Flaw;
 
 use crate::support::{PROJECT, World};
@@ -74,6 +77,22 @@ fn a_green_result_of_a_blind_sensor_is_never_clean() {
         let trouble = end.trouble.unwrap();
         assert!(trouble.why.contains("although an error was put there on purpose"), "{trouble:?}");
     }
+}
+
+#[test]
+fn a_file_that_is_changed_meanwhile_is_looked_at_as_it_is_then() {
+    let mut world = verifying(PROJECT, Flaw::None);
+    let (file, edited) = (world.place.work().join("main.toy"), AtomicBool::new(false));
+    world.rig.watch = Arc::new(move |point: &Point<'_>| {
+        if let Point::AfterAct(wanted, _) = point
+            && wanted.effect == Effect::Snapshot
+            && !edited.swap(true, Ordering::Relaxed)
+        {
+            std::fs::write(&file, "let answer = nobody + nobody\n").unwrap();
+        }
+    });
+    let end = world.begin().end.unwrap();
+    assert_eq!((end.outcome, world.moves()), (Outcome::Failed, 1));
 }
 
 #[test]
