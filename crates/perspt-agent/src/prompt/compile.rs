@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::Evidence;
 
 /// Rises when the compiler or a template changes in a way that changes prompts.
-const COMPILER: &str = "3";
+const COMPILER: &str = "4";
 
 /// A compiled prompt, as it is stored and sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
