@@ -7,7 +7,7 @@ use perspt_core::effect::TreeRef;
 use perspt_core::energy::StabilityProof;
 use perspt_core::event::{Commit, Consented, Ended, Event, merkle};
 use perspt_core::ids::{EffectId, NodeId};
-use perspt_core::judge::brief;
+use perspt_core::judge::{brief, brief_promises};
 use perspt_core::path::RelPath;
 use perspt_core::state::{Node, SessionState, Work};
 use perspt_core::tree::Change;
@@ -135,12 +135,7 @@ fn commit_record(
         model: state.meta.as_ref().map(|meta| meta.model.clone()).unwrap_or_default(),
         grade: judgement.grade,
         below: judgement.below.iter().take(LINES).map(|line| line.chars().take(400).collect()).collect(),
-        unmeasured: judgement
-            .unmeasured
-            .iter()
-            .take(LINES)
-            .map(|line| line.chars().take(400).collect())
-            .collect(),
+        unmeasured: brief_promises(&judgement.unmeasured),
         new_tests: match &node.work {
             Work::Stable(candidate) => candidate.new_tests(),
             _ => None,

@@ -309,14 +309,18 @@ fn node_text(node: &PlanNode) -> String {
     }
     let contract = &node.contract;
     if let Some(signature) = &contract.interface_signature {
-        lines.push(format!("It must export: {signature}"));
+        lines.extend(signature.lines().map(|one| format!("It must export: {one}")));
     }
+    lines.extend(contract.checks.iter().map(|check| match &check.file {
+        Some(_) => check.to_string(),
+        None => format!("It {check}"),
+    }));
     lines.extend(contract.invariants.iter().map(|invariant| format!("It must hold that: {invariant}")));
     lines.extend(
         contract
             .forbidden_patterns
             .iter()
-            .map(|pattern| format!("Its files must not hold the text: {pattern}")),
+            .map(|pattern| format!("No line that it writes may match: {pattern}")),
     );
     lines.extend(
         contract.weighted_tests.iter().map(|test| format!("A test of this name must pass: {}", test.name)),

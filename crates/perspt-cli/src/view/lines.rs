@@ -261,10 +261,7 @@ fn ended(of: Option<&EffectNote>, outcome: &Ended, at: Millis, state: &SessionSt
             out::line(&format!("DIFF {}", diff_fields(diff)));
         }
         Ended::Published { commit, .. } => {
-            let unmeasured = match commit.unmeasured.len() {
-                0 => String::new(),
-                count => format!(" promises_unmeasured={count}"),
-            };
+            let unmeasured = if commit.unmeasured.is_empty() { "" } else { " promises=unmeasured" };
             out::line(&format!(
                 "COMMIT node={} merkle={} evidence={}{unmeasured}{}{} ledger={}",
                 commit.node,

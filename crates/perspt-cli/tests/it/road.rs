@@ -270,3 +270,33 @@ fn every_event_can_be_had_as_json() {
     let log = std::fs::read_to_string(world.home().join("sessions").join(id).join("log.jsonl")).unwrap();
     assert_eq!(ran.out, log, "what is printed is the log, byte for byte");
 }
+
+#[test]
+fn a_promised_signature_that_the_code_does_not_have_is_corrected_and_prose_is_shown_as_unmeasured() {
+    let language = Language::Python;
+    let plan = json!({"tasks": [{
+        "id": "mul", "goal": "add mul", "output_files": [language.lib(), language.new_test()],
+        "contract": {"interface_signature": "def mul(a: int, b: int) -> int", "invariants": ["it is fast"]},
+    }]});
+    let script = move |ask: &Ask| match intent(ask).as_str() {
+        "correction" => solution(language),
+        other if other.starts_with("architect") => Reply::text(plan.to_string()),
+        _ => bundle(&[
+            write(language.lib(), &language.lib_with("a * b").replace("def mul(a, b)", "def mul(b, a)")),
+            write(language.new_test(), language.test_text()),
+        ]),
+    };
+    let world = World::of(language).serve(script);
+    let ran = world
+        .agent("add a mul function")
+        .expect(0)
+        .says("PLAN node[1]=mul unmeasured=\"it is fast\"")
+        .says("its parameters stand in another order")
+        .says("evidence=tests promises=unmeasured");
+    assert!(
+        ran.err.contains("promised, not measured: it is fast (it is prose: no tool looks at it)"),
+        "{}",
+        ran.err
+    );
+    assert!(world.read(language.lib()).contains("mul(a, b)"));
+}

@@ -252,7 +252,7 @@ pub fn note(judgement: &Judgement, case: &Case<'_>, terms: &Terms<'_>, blob: Blo
         fingerprint: judgement.fingerprint(),
         grade: judgement.grade,
         below: judgement.below.iter().take(LINES).map(|line| cut(line)).collect(),
-        unmeasured: judgement.unmeasured.iter().take(LINES).map(|line| cut(line)).collect(),
+        unmeasured: brief_promises(&judgement.unmeasured),
         missing: brief(missing.iter().copied(), NEED_BYTES),
         missing_count: missing.len() as u32,
         told_undeclared: judgement.counted().any(|residual| residual.class == Class::UndeclaredChange),
@@ -268,6 +268,16 @@ pub fn note(judgement: &Judgement, case: &Case<'_>, terms: &Terms<'_>, blob: Blo
 fn cut(text: &str) -> String {
     const CHARS: usize = 200;
     text.chars().take(CHARS).collect()
+}
+
+/// The first few promises, as short as an event must have them.
+pub fn brief_promises(lines: &[String]) -> Vec<String> {
+    const LINES: usize = 3;
+    const CHARS: usize = 100;
+    let kept = if lines.len() > LINES { LINES - 1 } else { LINES };
+    let short = lines.iter().take(kept).map(|line| line.chars().take(CHARS).collect());
+    let more = lines.len().saturating_sub(kept);
+    short.chain((more > 0).then(|| format!("and {more} more"))).collect()
 }
 
 /// The first few needs, as short as an event must have them: at most so many bytes. A subject is never cut, it is

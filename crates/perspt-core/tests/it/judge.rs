@@ -3,12 +3,14 @@
 use std::collections::BTreeSet;
 
 use perspt_core::consent::{ConsentKind, Consents, Declared, Need, TestChange, TestDeclaration};
+use perspt_core::contract::{Breach, PromiseFound, PromiseKind, PromiseReading};
 use perspt_core::energy::Weights;
 use perspt_core::event::{JudgementNote, StageResult};
 use perspt_core::grade::{Grade, Require};
 use perspt_core::inventory::{ChangedEvidence, ChangedSupport, ChangedTest, Fate, Inventory, TestId};
 use perspt_core::judge::{
-    Case, Declarations, Judgement, TEST_UNITS, Terms, Undeclared, judge, note, structure_stage,
+    Case, Declarations, Judgement, TEST_UNITS, Terms, Undeclared, brief_promises, judge, note,
+    structure_stage,
 };
 use perspt_core::path::RelPath;
 use perspt_core::plan::{Contract, Criticality, WeightedTest};
@@ -26,6 +28,7 @@ struct Trial {
     before: Vec<Reading>,
     old_tests: Vec<Reading>,
     shown: Vec<Reading>,
+    promises: Vec<PromiseReading>,
     inventory: Inventory,
     contract: Contract,
     packages: Vec<RelPath>,
@@ -48,6 +51,7 @@ impl Trial {
             before: before.to_vec(),
             old_tests: vec![],
             shown: vec![],
+            promises: vec![],
             inventory: Inventory::default(),
             contract: Contract::default(),
             packages: vec![path("a"), path("b")],
@@ -93,6 +97,7 @@ impl Trial {
     fn look<T>(&self, with: impl FnOnce(&Judgement, &Case<'_>, &Terms<'_>) -> T) -> T {
         let mut readings = vec![Reading {
             inventory: Some(self.inventory.clone()),
+            promises: self.promises.clone(),
             looked: self.parsed.clone(),
             stage: structure_stage(),
             ..reading("now", StageKind::Structure, vec![], None)
@@ -1049,4 +1054,73 @@ fn a_warning_about_no_file_of_the_tree_counts_in_no_preset() {
     let mut trial = Trial::of(&[reading("now", StageKind::Build, vec![elsewhere], None)], &[]);
     trial.preset = Preset::Strict;
     assert_eq!(trial.counted(), Vec::<String>::new());
+}
+
+fn promise(kind: PromiseKind, words: &str, found: PromiseFound) -> PromiseReading {
+    PromiseReading { kind, promise: words.to_owned(), found }
+}
+
+fn breach(file: &str, line: Option<u32>) -> Vec<Breach> {
+    vec![Breach {
+        file: Some(path(file)),
+        line,
+        what: "it is otherwise".to_owned(),
+        direction: "mend it".to_owned(),
+    }]
+}
+
+#[test]
+fn a_broken_promise_is_an_error_of_structure_that_names_its_place_and_a_direction() {
+    let now = [build("now", &[])];
+    for (kind, class) in [
+        (PromiseKind::Signature, Class::Signature),
+        (PromiseKind::ForbiddenPattern, Class::ForbiddenPattern),
+        (PromiseKind::Invariant, Class::Invariant),
+    ] {
+        let mut trial = Trial::of(&now, &[]);
+        assert!(trial.judged().energy.is_stable(&Weights::default()));
+        let breaches = breach("a/src/lib.rs", Some(7));
+        trial.promises = vec![promise(kind, "fn f()", PromiseFound::Broken { breaches })];
+        let judged = trial.judged();
+        assert!(!judged.energy.is_stable(&Weights::default()));
+        assert_eq!(judged.energy.scores.str, Milli::ONE);
+        let [finding] = &judged.findings[..] else { panic!("{:?}", judged.findings) };
+        let residual = &finding.residual;
+        assert_eq!(
+            (residual.class, residual.component, residual.severity),
+            (class, Component::Str, Severity::Error)
+        );
+        assert_eq!(
+            (residual.file.clone(), residual.place.map(|place| place.line)),
+            (Some(path("a/src/lib.rs")), Some(7))
+        );
+        assert_eq!((residual.symbol.as_deref(), residual.hint.as_deref()), (Some("fn f()"), Some("mend it")));
+        assert_eq!(trial.noted().headlines, ["a/src/lib.rs:7: it is otherwise"]);
+    }
+}
+
+#[test]
+fn what_nobody_measured_of_a_contract_is_said_and_counts_neither_way() {
+    let mut trial = Trial::of(&[build("now", &[])], &[]);
+    trial.promises = vec![
+        promise(
+            PromiseKind::Invariant,
+            "0 stays 0",
+            PromiseFound::Unmeasured { why: "it is prose".to_owned() },
+        ),
+        promise(PromiseKind::Signature, "fn f()", PromiseFound::Kept),
+        promise(
+            PromiseKind::Invariant,
+            "no `x`",
+            PromiseFound::BrokenBefore { breaches: breach("a/src/lib.rs", Some(1)) },
+        ),
+    ];
+    let judged = trial.judged();
+    assert!(judged.energy.is_stable(&Weights::default()));
+    assert_eq!(judged.unmeasured, ["0 stays 0 (it is prose)", "no `x` (it did not hold before)"]);
+    assert_eq!(trial.noted().unmeasured, judged.unmeasured);
+    let many: Vec<String> = (1..=5).map(|n| format!("{n}")).collect();
+    assert_eq!(brief_promises(&many), ["1", "2", "and 3 more"]);
+    assert_eq!(brief_promises(&many[..3]), ["1", "2", "3"]);
+    assert_eq!(trial.charges(), [Charge::Inherited("it was there before".to_owned())]);
 }

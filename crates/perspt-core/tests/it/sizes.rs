@@ -10,7 +10,7 @@ use perspt_core::event::*;
 use perspt_core::grade::Grade;
 use perspt_core::ids::{BlobId, EffectId, NodeId, SessionId};
 use perspt_core::inventory::TestId;
-use perspt_core::judge::brief;
+use perspt_core::judge::{brief, brief_promises};
 use perspt_core::outcome::{Closing, EndReason, FinalPass, Outcome};
 use perspt_core::own::{OwnCommand, OwnCommands, OwnWays};
 use perspt_core::path::RelPath;
@@ -172,7 +172,7 @@ fn wide_judgement() -> JudgementNote {
         stages: wide_stages(),
         headlines: lines(4, 200),
         below: lines(6, 200),
-        unmeasured: lines(6, 200),
+        unmeasured: brief_promises(&lines(6, 200)),
         missing: brief_needs(NEED_BYTES),
         missing_count: u32::MAX,
         told_undeclared: true,
@@ -253,7 +253,7 @@ fn wide_commit() -> Commit {
         model: "m".repeat(MODEL_CHARS),
         grade: Grade::None,
         below: lines(6, 200),
-        unmeasured: lines(6, 200),
+        unmeasured: brief_promises(&lines(6, 200)),
         consents: brief_needs(4 * 1024)
             .into_iter()
             .map(|need| Consented { need, grant: wide_grant(0) })

@@ -110,7 +110,7 @@ pub(super) fn depth(token: &str) -> i32 {
 }
 
 /// The tokens of one level, split at the tokens that are separators there.
-pub(super) fn split<'t>(tokens: &'t [Token], is_separator: impl Fn(&Token) -> bool) -> Vec<&'t [Token]> {
+pub(super) fn split(tokens: &[Token], is_separator: impl Fn(&Token) -> bool) -> Vec<&[Token]> {
     let (mut parts, mut level, mut start) = (Vec::new(), 0, 0);
     for (at, token) in tokens.iter().enumerate() {
         if level == 0 && is_separator(token) {

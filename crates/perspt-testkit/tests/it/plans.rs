@@ -206,3 +206,27 @@ fn a_plan_the_person_refuses_is_not_worked_on() {
     assert_eq!(world.begin().end.unwrap().outcome, Outcome::Refused);
     assert_eq!((world.server.asks(), world.place.picture()), (1, before));
 }
+
+#[test]
+fn a_broken_promise_is_corrected_and_one_in_prose_is_committed_as_unmeasured() {
+    let contract = json!({"contract": {
+        "interface_signature": "a number three",
+        "forbidden_patterns": ["5 - 2"],
+        "invariants": ["three is odd", {"file": "lib/three.toy", "must_contain": "let three"}],
+    }});
+    let table = Table::new()
+        .on("architect.existing", "-", 1, Reply::text(plan(&[with(task("one", THREE, &[]), contract)])))
+        .on("actuator.generate", "one", 1, Reply::text(three("5 - 2")))
+        .on("correction", "one", 1, Reply::text(three("3")));
+    let world = World::new(PROJECT, table);
+    assert_eq!(world.begin().end.unwrap().outcome, Outcome::Success);
+    let asked = &world.server.requests()[2].body;
+    for words in ["forbidden-pattern lib/three.toy:1", "the contract forbids `5 - 2`", "write line 1 without"]
+    {
+        assert!(asked.contains(words), "{words} missing in {asked}");
+    }
+    let unmeasured = &commits(&world)[0].unmeasured;
+    assert_eq!(unmeasured.len(), 2, "{unmeasured:?}");
+    assert!(unmeasured[0].starts_with("a number three ("), "{unmeasured:?}");
+    assert!(unmeasured[1].starts_with("three is odd ("), "{unmeasured:?}");
+}
