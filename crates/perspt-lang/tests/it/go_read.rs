@@ -1,9 +1,9 @@
 //! Real go: what the plugin makes of its output.
 
 use perspt_core::reading::{Reading, StageKind, Status, TestEnd};
-use perspt_core::residual::{Component, Residual};
-use perspt_core::stage::{Preset, StageRole};
-use perspt_lang::plugin::{Files, Machine, Plant, Selection, Terms, ToolState};
+use perspt_core::residual::Residual;
+use perspt_core::stage::{Preset, StageRole, StepEnd};
+use perspt_lang::plugin::{Machine, Plant, Selection, Terms, ToolState};
 use perspt_lang::{Plugin, plugin};
 
 use crate::support::{Map, Slot, classes, counted, ends, path, stage, terms, working};
@@ -330,9 +330,50 @@ fn steps_choose_cache_flags_and_toolchain_themselves_and_only_the_fetch_has_a_ne
 }
 
 #[test]
-fn findings_of_the_build_are_of_the_component_they_belong_to() {
+fn in_a_tree_of_several_languages_each_has_its_own_root() {
+    let files = Map::of(&[
+        ("Cargo.toml", "[package]\nname = \"a\"\n"),
+        ("src/lib.rs", ""),
+        ("server/go.mod", "module example.org/server\n\ngo 1.21\n"),
+        ("server/x.go", "package server\n"),
+        ("server/x_test.go", "package server\n\nimport \"testing\"\n\nfunc TestX(t *testing.T) {}\n"),
+    ]);
+    let dirs = |name: &str| -> Vec<String> {
+        plugin(name).unwrap().roots(&files).iter().map(|root| root.dir.as_str().to_owned()).collect()
+    };
+    assert_eq!((dirs("go"), dirs("rust")), (vec!["server".to_owned()], vec![String::new()]));
+    assert_eq!(findings(&build(&files)), [""; 0]);
+    assert_eq!(ends(&test(&files)), [("example.org/server::TestX", TestEnd::Passed)].into());
+}
+
+#[test]
+fn an_import_that_is_not_used_is_an_error_at_its_place() {
     let reading = build(&module(&[("y.go", "package x\n\nimport \"os\"\n")]));
     assert_eq!(findings(&reading), ["Syn compile-error y.go:3"]);
-    assert_eq!(reading.residuals[0].component, Component::Syn);
-    assert!(module(&[]).tree().entries.len() == 3);
+}
+
+#[test]
+fn a_step_that_hangs_is_a_timeout_and_one_without_its_report_measured_nothing() {
+    let files = module(&[]);
+    let slot = Slot::new();
+    slot.lay_out(&files, go());
+    let root = go().roots(&files).remove(0);
+    for kind in [StageKind::Build, StageKind::Test] {
+        let stage = stage(go(), &root, &files, kind, &Machine::default(), &working());
+        let whole = slot.outputs(go(), &stage);
+        for at in 0..whole.len() {
+            let mut hung = whole[..=at].to_vec();
+            hung[at].end = StepEnd::TimedOut;
+            let reading = slot.read_outputs(go(), &stage, &hung, &root, &files);
+            assert!(classes(&reading).contains(&"timeout"), "{}", hung[at].step);
+            let cut = whole[..at].to_vec();
+            let reading = slot.read_outputs(go(), &stage, &cut, &root, &files);
+            assert!(at == 0 || classes(&reading).contains(&"report-missing"), "without {}", whole[at].step);
+        }
+        let mut short = whole.clone();
+        let last = short.len() - 1;
+        short[last].stdout.truncate(10);
+        let reading = slot.read_outputs(go(), &stage, &short, &root, &files);
+        assert!(kind == StageKind::Build || !classes(&reading).is_empty(), "a run that was cut");
+    }
 }
