@@ -21,6 +21,9 @@ impl Tools {
                 return Err(Failed(format!("`{program} --version` does not work: install {what}")));
             }
         }
+        if !works(command("go", &["version"])) {
+            return Err(Failed("`go version` does not work: install Go 1.21 or later".to_owned()));
+        }
         // Tests run Python with another home, so packages in the user's home do not count.
         if works(command("python3", &["-s", "-c", "import pytest"])) {
             return Ok(Tools { python: None });

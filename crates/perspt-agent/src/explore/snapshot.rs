@@ -107,11 +107,11 @@ impl Actor {
         let command = if state.verifies() { "perspt verify" } else { "perspt agent -w" };
         let workspace = &self.parts.workspace;
         self.parts.plugins.iter().find_map(|plugin| {
-            let manifest = |folder: &Path| std::fs::read_to_string(folder.join(plugin.manifest_name())).ok();
-            let own = manifest(workspace)?;
+            let read = |folder: &Path, name: &str| std::fs::read_to_string(folder.join(name)).ok();
+            let own = read(workspace, plugin.manifest_name())?;
             let (above, project) = workspace.ancestors().skip(1).find_map(|above| {
                 let below = RelPath::parse(workspace.strip_prefix(above).ok()?.to_str()?).ok()?;
-                Some((above, plugin.claims(&own, &manifest(above)?, &below)?))
+                Some((above, plugin.claims(&own, &read(above, plugin.workspace_manifest())?, &below)?))
             })?;
             Some(unworkable(
                 &format!("this folder belongs to a {project} further up"),

@@ -10,6 +10,7 @@ mod consents;
 mod control;
 mod demo;
 mod faults;
+mod go;
 mod honesty;
 mod lines;
 mod models;

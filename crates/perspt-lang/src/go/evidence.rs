@@ -23,7 +23,10 @@ pub(crate) fn changed(pair: &Pair<'_>, compared: &Comparison) -> Vec<ChangedEvid
         pair.base.tree().changes_to(pair.candidate.tree()).iter().filter(|change| has_tests(&change.path))
     {
         match change.path.name() {
-            "go.mod" | "go.work" => found.extend(manifest(pair, change)),
+            "go.mod" => found.extend(manifest(pair, change)),
+            "go.work" if change.before.is_some() && change.after.is_some() => {
+                found.extend(manifest(pair, change));
+            }
             _ if decides_evidence(&change.path) => {
                 let did = match (change.before, change.after) {
                     (None, _) => "is new",

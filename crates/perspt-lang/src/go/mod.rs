@@ -62,6 +62,12 @@ impl Stages for Go {
         roots::find(files)
     }
 
+    fn claims(&self, _own: &str, above: &str, below: &RelPath) -> Option<&'static str> {
+        let above = manifest::Manifest::parse(above);
+        let is_this = |used: &str| RelPath::parse(used).is_ok_and(|used| used == *below);
+        above.uses().any(is_this).then_some("Go workspace")
+    }
+
     fn machine(&self, host: &dyn Host) -> Machine {
         stages::machine(host)
     }
@@ -190,6 +196,10 @@ impl Words for Go {
 
     fn manifest_name(&self) -> &'static str {
         "go.mod"
+    }
+
+    fn workspace_manifest(&self) -> &'static str {
+        "go.work"
     }
 
     fn layout_hint(&self) -> &'static str {

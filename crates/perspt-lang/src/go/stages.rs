@@ -141,9 +141,12 @@ fn folder_of(path: &RelPath, root: &Root) -> String {
     format!("./{}", folder.below(&root.dir).unwrap_or_default())
 }
 
+/// gofmt is given the files: by itself it would look into folders that go passes over, too.
 fn lint_steps(root: &Root, files: &dyn Files) -> Vec<Step> {
-    let format = step("format", &["gofmt", "-l", "."], &root.dir);
-    vec![format, over_all("vet", &["vet", "-json"], root, files)]
+    let own = roots::own_sources(files, root).into_iter();
+    let paths: Vec<&str> = own.filter_map(|path| path.below(&root.dir)).collect();
+    let argv: Vec<&str> = ["gofmt", "-l"].into_iter().chain(paths).collect();
+    vec![step("format", &argv, &root.dir), over_all("vet", &["vet", "-json"], root, files)]
 }
 
 /// Downloads what the manifests name. Nothing of it is run.

@@ -8,7 +8,6 @@ use perspt_core::stage::{Stage, StepOutput};
 use serde::Deserialize;
 
 use super::diagnostics::{compiled, spot_of};
-use super::roots;
 use crate::plugin::ReadContext;
 use crate::shared::report::{
     abnormal_end, did_not_look, in_tree, measured, output_of, place, text, unexplained,
@@ -105,13 +104,11 @@ pub(crate) fn lint(stage: &Stage, outputs: &[StepOutput], context: &ReadContext<
         return reading;
     }
     let mut residuals = Vec::new();
-    let own = roots::own_sources(context.files, context.root);
     if let Some(format) = output_of(outputs, "format") {
-        residuals.extend(abnormal_end(format, "gofmt"));
+        let ended = (!format.end.is_success()).then(|| unexplained(format, "gofmt"));
+        residuals.extend(abnormal_end(format, "gofmt").or(ended));
         let printed = text(&format.stdout);
-        let named = printed.lines().filter_map(|line| in_tree(context, line.trim()));
-        // It looks into folders that go passes over, too.
-        for path in named.filter(|path| own.contains(&path)) {
+        for path in printed.lines().filter_map(|line| in_tree(context, line.trim())) {
             let message = format!("`{path}` is not formatted as gofmt would");
             let residual = Residual::error(Component::Str, Class::LintFinding, "gofmt", message);
             residuals.push(residual.in_file(Some(path)));

@@ -15,6 +15,11 @@ pub trait Words: Sync + Send {
     /// The manifest a new project gets.
     fn manifest_name(&self) -> &'static str;
 
+    /// The file by which a project further up may take folders in, for [`super::Stages::claims`].
+    fn workspace_manifest(&self) -> &'static str {
+        self.manifest_name()
+    }
+
     /// How a project of this language is laid out, for the architect.
     fn layout_hint(&self) -> &'static str;
 

@@ -111,6 +111,9 @@ fn files() -> Map {
         ("pyproject.toml", ""),
         ("demo.py", ""),
         ("tests/test_a.py", ""),
+        ("go.mod", "module demo\n"),
+        ("demo.go", "package demo\n"),
+        ("demo_test.go", "package demo\n"),
     ])
 }
 

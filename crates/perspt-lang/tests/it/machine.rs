@@ -54,7 +54,12 @@ fn a_projects_own_environment_comes_before_the_active_one_even_where_its_interpr
 fn tools_are_told_of_folders_in_the_users_home_that_are_there_or_that_a_variable_names() {
     let found =
         machine(&[("HOME", "/h"), ("CARGO_HOME", "/cargo")], &["/h/.rustup/", "/h/.local/", "/h/.cargo/"]);
-    let expected = [("CARGO_HOME", "/cargo"), ("PYTHONUSERBASE", "/h/.local"), ("RUSTUP_HOME", "/h/.rustup")];
+    let expected = [
+        ("CARGO_HOME", "/cargo"),
+        ("GOMODCACHE", "/h/go/pkg/mod"),
+        ("PYTHONUSERBASE", "/h/.local"),
+        ("RUSTUP_HOME", "/h/.rustup"),
+    ];
     let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
     assert_eq!(found.env, expected.into());
     assert!(found.caches.contains(&Cache::Folder("/cargo/registry".to_owned())), "{:?}", found.caches);
@@ -73,4 +78,26 @@ fn a_cargo_workspace_claims_folders_below_it_unless_it_or_they_say_otherwise() {
     assert_eq!(claims(own, own, "new/a"), None);
     assert_eq!(claims(&format!("{own}[workspace]\n"), above, "new/a"), None);
     assert_eq!(claims("[", above, "new/a"), None, "a manifest that is broken is told later");
+}
+
+#[test]
+fn go_is_told_where_modules_are_kept_and_where_they_come_from() {
+    let of = |variables: &[(&'static str, &'static str)]| machine(variables, &[]);
+    let cache = |machine: &Machine| machine.env.get("GOMODCACHE").cloned().unwrap_or_default();
+    assert_eq!(cache(&of(&[("HOME", "/h"), ("GOPATH", "/p:/q")])), "/p/pkg/mod");
+    let named = of(&[("HOME", "/h"), ("GOPATH", "/p"), ("GOMODCACHE", "/m"), ("GOPROXY", "file:///x")]);
+    assert_eq!(cache(&named), "/m");
+    assert_eq!(named.caches, [Cache::Folder("/m".to_owned())].into());
+    assert_eq!(named.env["GOPROXY"], "file:///x");
+    assert!(!of(&[("GOFLAGS", "-run=Nothing")]).env.contains_key("GOFLAGS"), "flags could leave tests out");
+}
+
+#[test]
+fn a_go_workspace_claims_the_modules_it_uses() {
+    let go = perspt_lang::plugin("go").unwrap();
+    assert_eq!(go.workspace_manifest(), "go.work");
+    let own = "module example.org/a\n";
+    assert_eq!(go.claims(own, "go 1.21\n\nuse ./mods/a\n", &path("mods/a")), Some("Go workspace"));
+    assert_eq!(go.claims(own, "go 1.21\n\nuse (\n\t./mods/a/\n)\n", &path("mods/a")), Some("Go workspace"));
+    assert_eq!(go.claims(own, "go 1.21\n\nuse ./mods/a\n", &path("mods/b")), None);
 }

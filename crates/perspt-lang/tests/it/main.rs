@@ -1,9 +1,12 @@
-//! perspt-lang against real cargo, real pytest and real unittest.
+//! perspt-lang against real cargo, real pytest, real unittest and real go.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_types)]
 
 mod garbage;
 mod generic;
+mod go_games;
+mod go_read;
+mod go_tests;
 mod looks;
 mod machine;
 mod outline;

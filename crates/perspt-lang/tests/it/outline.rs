@@ -60,6 +60,49 @@ fn rust_items_come_with_their_attributes_and_comments_and_one_line_each() {
     );
 }
 
+const GO: &str = "\
+package cart
+
+import \"fmt\"
+
+// Rate is a percentage.
+const Rate = 5
+
+var (
+	// ErrEmpty says so.
+	ErrEmpty = fmt.Errorf(\"empty\")
+	size     int
+)
+
+// Cart holds things.
+type Cart struct {
+	Items []int
+}
+
+// Total sums.
+func (c *Cart) Total(rate int) (int, error) {
+	var local = 1
+	return local, nil
+}
+
+func New[T any](items ...T) *Cart { return nil }
+";
+
+#[test]
+fn go_items_come_with_their_comments_and_receivers_and_what_is_local_is_left_out() {
+    assert_eq!(
+        lines("a.go", GO),
+        [
+            "5-6 Rate | const Rate",
+            "9-10 ErrEmpty | ErrEmpty",
+            "11-11 size | size int",
+            "14-17 Cart | type Cart struct { Items []int }",
+            "19-23 Total | func (c *Cart) Total(rate int) (int, error)",
+            "25-25 New | func New[T any](items ...T) *Cart",
+        ]
+    );
+}
+
 const PYTHON: &str = "\
 import os
 

@@ -138,6 +138,10 @@ impl Slot {
         for (name, value) in &step.env {
             command.env(name, self.fill(value));
         }
+        if step.env.contains_key("GOCACHE") {
+            // The standard library is compiled once for all tests: entries are found by their content.
+            command.env("GOCACHE", concat!(env!("CARGO_TARGET_TMPDIR"), "/go-cache"));
+        }
         let out = self.folder("out");
         let err = self.folder("err");
         let stdout = std::fs::File::create(&out).unwrap();
@@ -275,9 +279,10 @@ pub fn working() -> Tools {
         python.read_probe(&probe, &Slot::probe(&probe, None))
     });
     let works = |name: &&str| ((*name).to_owned(), ToolState::works("1"));
-    let others = ["cargo", "clippy", "rustfmt", "pytest", "unittest", "mypy", "pyright", "ty", "ruff"]
-        .iter()
-        .map(works);
+    let others =
+        ["cargo", "clippy", "rustfmt", "pytest", "unittest", "mypy", "pyright", "ty", "ruff", "go", "gofmt"]
+            .iter()
+            .map(works);
     others.chain([("python3".to_owned(), PYTHON.clone())]).collect()
 }
 
