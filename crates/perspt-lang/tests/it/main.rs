@@ -1,8 +1,10 @@
-//! perspt-lang against real cargo, real pytest and real unittest.
+//! perspt-lang against real cargo, real pytest and real unittest, real Node, tsc, Vitest, Jest and eslint.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_types)]
 
 mod garbage;
+mod javascript_read;
+mod javascript_tests;
 mod looks;
 mod machine;
 mod outline;
