@@ -11,6 +11,7 @@ mod control;
 mod demo;
 mod faults;
 mod honesty;
+mod javascript;
 mod lines;
 mod models;
 mod odd;
