@@ -11,6 +11,7 @@ mod ci;
 mod deny;
 mod heavy;
 mod kept;
+mod packages;
 mod place;
 mod play;
 mod process;

@@ -1,11 +1,11 @@
-//! What the tests need besides the toolchain, installed where it is missing: pytest. It goes into a virtual
-//! environment of ours, never into the machine's own Python.
+//! What the tests need besides the toolchain, installed where it is missing: pytest, and the JavaScript tools of
+//! `packages`. pytest goes into a virtual environment of ours, never into the machine's own Python.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::place;
 use crate::process::{Failed, output, run, shown, works};
+use crate::{packages, place};
 
 /// What was found or installed.
 pub struct Tools {
@@ -24,6 +24,7 @@ impl Tools {
         if !works(command("go", &["version"])) {
             return Err(Failed("`go version` does not work: install Go 1.21 or later".to_owned()));
         }
+        packages::ready()?;
         // Tests run Python with another home, so packages in the user's home do not count.
         if works(command("python3", &["-s", "-c", "import pytest"])) {
             return Ok(Tools { python: None });

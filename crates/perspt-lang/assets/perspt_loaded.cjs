@@ -8,7 +8,8 @@ const { isMainThread } = require("node:worker_threads");
 
 const report = process.env.PERSPT_LOADED;
 const tree = process.env.PERSPT_TREE + "/";
-const main = process.argv[1];
+// The process that starts the others is no test, though it is given their names.
+const main = isMainThread && process.env.NODE_TEST_CONTEXT ? process.argv[1] : null;
 const { stringify } = JSON;
 
 if (report) {
@@ -35,7 +36,7 @@ if (report) {
   });
   process.on("exit", () => {
     try {
-      appendFileSync(report, stringify({ main: isMainThread ? main : null, whole, loaded: loaded() }) + "\n");
+      appendFileSync(report, stringify({ main, whole, loaded: loaded() }) + "\n");
     } catch {
       // A process without its line counts as one that was ended.
     }

@@ -12,6 +12,7 @@ mod demo;
 mod faults;
 mod go;
 mod honesty;
+mod javascript;
 mod lines;
 mod models;
 mod odd;

@@ -64,9 +64,8 @@ pub(crate) fn first<'m>(machine: &'m Machine, tool: &str) -> Option<&'m str> {
 /// The stages of a root.
 pub(crate) fn stages(root: &Root, files: &dyn Files, terms: &Terms<'_>) -> Vec<Result<Stage, NoTool>> {
     let node = |kind| works(kind, NODE, terms.tools);
-    let syntax = node(StageKind::Syntax).map(|()| {
-        Stage::required(StageKind::Syntax, "node --check", vec![parse(root, files, terms.machine)])
-    });
+    let syntax = node(StageKind::Syntax)
+        .map(|()| Stage::required(StageKind::Syntax, "node check", vec![parse(root, files, terms.machine)]));
     let mut all = vec![syntax];
     all.extend(types::stage(root, files, terms));
     all.push(node(StageKind::Test).and_then(|()| tests(root, files, terms)));
@@ -91,6 +90,14 @@ pub(crate) fn works(stage: StageKind, tool: &str, tools: &Tools) -> Result<(), N
         }
         None => Err(lack("it was not probed", probe::INSTALL)),
     }
+}
+
+/// Whether a tool's version is this one or later.
+pub(crate) fn is_from(version: (u32, u32), tool: &str, tools: &Tools) -> bool {
+    let Some(ToolState::Works { version: said, .. }) = tools.get(tool) else { return false };
+    let number = said.trim_start_matches(|c: char| !c.is_ascii_digit());
+    let mut parts = number.split(['.', ' ']).map(|part| part.parse::<u32>().unwrap_or(0));
+    (parts.next().unwrap_or(0), parts.next().unwrap_or(0)) >= version
 }
 
 /// A tool that a package names and that is not installed for it.
@@ -145,7 +152,7 @@ fn tests(root: &Root, files: &dyn Files, terms: &Terms<'_>) -> Result<Stage, NoT
         }
         steps.push(run(&suite, tool, script, terms, files, steps.len())?);
     }
-    let tool = if tools.is_empty() { vec![NODE] } else { tools }.join(", ").replace(NODE, "node --test");
+    let tool = if tools.is_empty() { vec![NODE] } else { tools }.join(", ").replace(NODE, "node test");
     let role = if terms.preset == Preset::Minimal { StageRole::Shown } else { StageRole::Required };
     Ok(Stage { role, ..Stage::required(StageKind::Test, &tool, steps) })
 }
@@ -183,6 +190,10 @@ fn run(
             works(StageKind::Test, tool.name(), terms.tools)?;
             argv.push(program.to_owned());
             argv.extend(options(tool, &results));
+            // Otherwise the settings would be compiled into the folder of packages, where nothing may be written.
+            if tool == Tool::Vitest && is_from((3, 2), tool.name(), terms.tools) {
+                argv.push("--configLoader=runner".to_owned());
+            }
             argv.extend(script.options.iter().cloned());
         }
     }

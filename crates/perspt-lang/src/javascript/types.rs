@@ -10,7 +10,7 @@ use perspt_core::stage::{Preset, Root, Stage, StageRole, Step, StepOutput};
 use super::manifest::Package;
 use super::stages::{by_node, find, not_installed, works};
 use super::{is_source, modules};
-use crate::plugin::{Files, NoTool, ReadContext, Terms, ToolState, Tools};
+use crate::plugin::{Files, NoTool, ReadContext, Terms};
 use crate::shared::report::{self, abnormal_end, did_not_look, in_tree, measured, place, unexplained};
 
 /// The compiler's package.
@@ -54,23 +54,14 @@ fn steps(
         let program = find(terms.machine, TYPESCRIPT, dir).ok_or_else(lack)?;
         let name = if dir.is_root() { "check".to_owned() } else { format!("check {dir}") };
         let refers = text.contains("\"references\"");
-        let arguments: &[&str] = match (refers, builds_without_output(terms.tools)) {
-            (false, _) => &["--noEmit", "--pretty", "false", "--listFiles", "-p", "."],
-            (true, true) => &["-b", "--noEmit", "--pretty", "false", "--listFiles"],
-            // What it writes into the tree is taken away again.
-            (true, false) => &["-b", "--pretty", "false", "--listFiles"],
+        // Projects that refer to each other are built: only so are they checked. What is written is taken away again.
+        let arguments: &[&str] = match refers {
+            true => &["-b", "--force", "--pretty", "false", "--listFiles"],
+            false => &["--noEmit", "--pretty", "false", "--listFiles", "-p", "."],
         };
         Ok(by_node(&name, program, arguments, dir))
     };
     configured.iter().map(one).collect()
-}
-
-/// Whether the compiler checks projects that refer to each other without writing: from 5.6 on.
-fn builds_without_output(tools: &Tools) -> bool {
-    let Some(ToolState::Works { version, .. }) = tools.get(TYPESCRIPT) else { return false };
-    let number = version.rsplit(' ').next().unwrap_or(version);
-    let mut parts = number.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
-    (parts.next(), parts.next()) >= (Some(5), Some(6))
 }
 
 /// The reading of the type stage.

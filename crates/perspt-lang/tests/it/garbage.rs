@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use crate::support::{Map, stage, structure, terms, working};
 
 /// Pieces that real tools print, to be shuffled with noise.
-const PIECES: [&str; 34] = [
+const PIECES: [&str; 38] = [
     "test a ... ok",
     "test a ... FAILED",
     "test a ... ",
@@ -46,6 +46,10 @@ const PIECES: [&str; 34] = [
     "{\"test\": \"tests/test_a.py::T::test_a\"}",
     "{\"done\": 1}",
     "{\"file\": \"demo.py\", \"problem\": null}",
+    "{\"file\": \"demo.test.js\", \"by\": \"node\", \"problem\": {\"message\": \"m\", \"line\": 99999999999}}",
+    "{\"testResults\": [{\"name\": \"demo.test.js\", \"assertionResults\": [{\"title\": \"a\", \"status\": \"passed\"}]}]}",
+    "{\"testResults\": [{\"name\": \"demo.test.js\", \"status\": \"failed\", \"message\": \"at (a:1:2) Cannot find module '\"}]}",
+    "{\"main\": \"demo.test.js\", \"whole\": true, \"loaded\": [\"demo.test.js\"]}",
 ];
 
 fn text() -> impl Strategy<Value = Vec<u8>> {
@@ -65,7 +69,7 @@ fn text() -> impl Strategy<Value = Vec<u8>> {
 
 /// Pieces of sources, in whatever order.
 fn source() -> impl Strategy<Value = String> {
-    const PIECES: [&str; 24] = [
+    const PIECES: [&str; 28] = [
         "#[test]\n",
         "fn a() { assert!(b()); }\n",
         "#[cfg(test)]\n",
@@ -86,6 +90,10 @@ fn source() -> impl Strategy<Value = String> {
         "\"\"\">>> 1\n1\"\"\"\n",
         "pytestmark = x\n",
         "raise NotImplementedError\n",
+        "test('a', () => {\n",
+        "describe(`b`, function () {\n",
+        "});\n",
+        "import { a as b } from './c';\n",
         "é\u{0}",
         "'",
         "\"",
@@ -114,6 +122,8 @@ fn files() -> Map {
         ("go.mod", "module demo\n"),
         ("demo.go", "package demo\n"),
         ("demo_test.go", "package demo\n"),
+        ("package.json", "{\"name\": \"demo\"}"),
+        ("demo.test.js", ""),
     ])
 }
 

@@ -1,4 +1,4 @@
-//! perspt-lang against real cargo, real pytest, real unittest and real go.
+//! perspt-lang against the real tools: cargo, pytest and unittest, Node, tsc, Vitest, Jest and eslint, go.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_types)]
 
@@ -7,6 +7,8 @@ mod generic;
 mod go_games;
 mod go_read;
 mod go_tests;
+mod javascript_read;
+mod javascript_tests;
 mod looks;
 mod machine;
 mod outline;

@@ -143,11 +143,35 @@ fn python_items_come_with_their_decorators_and_those_inside_them() {
 }
 
 #[test]
+fn items_of_javascript_and_typescript_have_their_signatures() {
+    let script = "export class Cart extends Base {\n  total() { return 1; }\n}\n\n// Loads it.\nexport default async function load(a) {}\n\
+                  const RATE = 3;\nexport const twice = (a) => {\n  const inner = 1;\n  return a * 2;\n};\n";
+    let expected = [
+        "1-3 Cart | export class Cart extends Base",
+        "2-2 Cart::total | total()",
+        "5-6 load | export default async function load(a)",
+        "7-7 RATE | const RATE",
+        "8-11 twice | export const twice = (a) =>",
+    ];
+    assert_eq!(lines("a.js", script), expected);
+    assert_eq!(lines("a.jsx", script), expected);
+    let typed = "export interface Item {\n  price: number;\n}\nexport type Id = string;\nexport function add<T>(a: T): T {\n  return a;\n}\n\
+                 const cast = <number>value;\n";
+    let expected = [
+        "1-3 Item | export interface Item { price: number; }",
+        "4-4 Id | export type Id = string",
+        "5-7 add | export function add<T>(a: T): T",
+        "8-8 cast | const cast",
+    ];
+    assert_eq!(lines("a.ts", typed), expected);
+}
+
+#[test]
 fn a_file_of_another_language_is_outlined_by_its_lines() {
     let script =
         "import x\n\nexport class Cart {\n  total() {}\n}\n\nasync function load(a) {\n  return a\n}\n";
     assert_eq!(
-        lines("a.js", script),
+        lines("a.es", script),
         ["3-6 Cart | export class Cart {", "7-9 load | async function load(a) {"]
     );
     let prose = "# One\ntext\n## Two\ntext\n# Three\n";
@@ -172,7 +196,7 @@ fn a_long_signature_is_cut() {
 proptest! {
     #[test]
     fn any_text_gives_items_within_its_lines(text in "([a-z(){}:#=\\[\\] ]{0,12}|def f\\(\\):|fn x\\(\\) \\{|class A:|/// d\n|\n){0,40}") {
-        for name in ["a.rs", "a.py", "a.md"] {
+        for name in ["a.rs", "a.py", "a.md", "a.js", "a.ts", "a.tsx"] {
             let last = text.lines().count() as u32;
             for item in outline(&RelPath::parse(name).unwrap(), &text) {
                 prop_assert!(1 <= item.lines.0 && item.lines.0 <= item.lines.1 && item.lines.1 <= last.max(1), "{item:?}");

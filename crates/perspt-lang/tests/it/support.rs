@@ -83,6 +83,8 @@ pub struct Slot {
     pub path_first: Option<PathBuf>,
     /// How much is measured.
     pub preset: Preset,
+    /// Installed JavaScript packages that the tree is to find.
+    pub packages: Option<PathBuf>,
 }
 
 impl Slot {
@@ -91,7 +93,7 @@ impl Slot {
         for name in ["tree", "build", "tmp", "assets"] {
             std::fs::create_dir(dir.path().join(name)).unwrap();
         }
-        Slot { dir, path_first: None, preset: Preset::Default }
+        Slot { dir, path_first: None, preset: Preset::Default, packages: None }
     }
 
     pub fn folder(&self, name: &str) -> PathBuf {
@@ -110,6 +112,9 @@ impl Slot {
         std::fs::create_dir(self.folder("tree")).unwrap();
         for (name, text) in files.texts() {
             write(&self.folder("tree").join(name.as_str()), text);
+        }
+        if let Some(packages) = &self.packages {
+            std::os::unix::fs::symlink(packages, self.folder("tree").join("node_modules")).unwrap();
         }
         for (name, text) in plugin.assets() {
             write(&self.folder("assets").join(name), text);
@@ -279,11 +284,14 @@ pub fn working() -> Tools {
         python.read_probe(&probe, &Slot::probe(&probe, None))
     });
     let works = |name: &&str| ((*name).to_owned(), ToolState::works("1"));
-    let others =
-        ["cargo", "clippy", "rustfmt", "pytest", "unittest", "mypy", "pyright", "ty", "ruff", "go", "gofmt"]
-            .iter()
-            .map(works);
-    others.chain([("python3".to_owned(), PYTHON.clone())]).collect()
+    let others = [
+        "cargo", "clippy", "rustfmt", "pytest", "unittest", "mypy", "pyright", "ty", "ruff", "go", "gofmt",
+        "node", "eslint",
+    ];
+    let others = others.iter().map(works);
+    let versions = [("typescript", "Version 5.9.3"), ("vitest", "vitest/3.2.7"), ("jest", "30.5.2")];
+    let versions = versions.map(|(tool, version)| (tool.to_owned(), ToolState::works(version)));
+    others.chain(versions).chain([("python3".to_owned(), PYTHON.clone())]).collect()
 }
 
 /// What stages depend on, with the usual preset.
