@@ -16,7 +16,7 @@ use crate::grade::Require;
 use crate::ids::{BlobId, EffectId, Millis, NodeId};
 use crate::outcome::{EndReason, NodeEnd};
 use crate::path::RelPath;
-use crate::reading::{StageId, Status};
+use crate::reading::{MeasuredBy, StageId, Status};
 use crate::route::Tier;
 
 /// What stands for a tool where less was proved than the user requires.
@@ -492,11 +492,11 @@ impl SessionState {
             && required
             && self.degraded.is_none()
         {
-            let install = match reading.command {
-                Some(_) => {
+            let install = match reading.by {
+                MeasuredBy::Own => {
                     "let your own command run here, then `perspt resume`; or begin again with another one"
                 }
-                None => "see `perspt doctor`",
+                MeasuredBy::Language => "see `perspt doctor`",
             };
             self.degraded = Some(MissingTool {
                 tool: reading.tool.clone(),
