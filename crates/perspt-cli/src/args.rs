@@ -19,11 +19,11 @@ pub struct Args {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Do a task: plan it, write it, verify it, keep what is proved
-    Agent(AgentArgs),
+    Agent(Box<AgentArgs>),
     /// Continue a session that was paused, interrupted or stopped
-    Resume(ResumeArgs),
+    Resume(Box<ResumeArgs>),
     /// Measure a folder as it is: build, types, lints, tests; no model, nothing is written there
-    Verify(VerifyArgs),
+    Verify(Box<VerifyArgs>),
     /// Show a session: nodes, energy, budget
     Status(StatusArgs),
     /// Look at the ledger of committed work, or verify it

@@ -331,6 +331,7 @@ impl Config {
                 Some(known.ok_or_else(|| self.invalid("require", "one of tests, types, build"))?)
             }
         };
+        own::check_required(&settings)?;
         settings.weights.epsilon = self.milli("stability_threshold", self.text("stability_threshold"))?;
         let weights: Vec<&str> = self.text("energy_weights").split(',').collect();
         let [alpha, beta, gamma] = weights.as_slice() else {

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use perspt_core::event::Settings;
+use perspt_core::grade::Require;
 use perspt_core::own::{OwnCommand, OwnCommands, OwnWays};
 use perspt_core::path::RelPath;
 use perspt_policy::argv::parse_argv;
@@ -55,6 +57,18 @@ pub fn ways(config: &Config) -> Result<OwnWays, Failure> {
         ));
     }
     Ok(ways)
+}
+
+/// A test command says which files it notices, and never which of its tests load them: then tests cannot be required.
+pub fn check_required(settings: &Settings) -> Result<(), Failure> {
+    if settings.require != Some(Require::Tests) || settings.own.commands.test_cmd.is_none() {
+        return Ok(());
+    }
+    Err(Failure::usage(
+        "`--require tests` cannot be met with a test command of your own",
+        "what such a command proves is `command`: which of its tests load a file is not known",
+        "leave one of the two out",
+    ))
 }
 
 /// How many bytes of the first event it takes.

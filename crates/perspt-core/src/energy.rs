@@ -11,7 +11,7 @@ use crate::hash::{Sha, ShaBuilder};
 use crate::ids::{BlobId, TreeId};
 use crate::inventory::Inventory;
 use crate::judge::{Case, Finding, Judgement, Terms, judge};
-use crate::reading::{Reading, StageId, StageKind, Status, TestEnd, Tests};
+use crate::reading::{MeasuredBy, Reading, StageId, StageKind, Status, TestEnd, Tests};
 use crate::residual::{Component, Milli, Residual, Severity};
 
 /// The weights of the components that have one, and the threshold.
@@ -155,9 +155,9 @@ pub struct ReadingSummary {
     /// Of perspt's own look: roots that are not the node's and whose tools have read something that was changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other_roots: Vec<RootRef>,
-    /// The user's own command that was run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub command: Option<String>,
+    /// What was run.
+    #[serde(default, skip_serializing_if = "MeasuredBy::is_language")]
+    pub by: MeasuredBy,
     /// For a test stage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tests: Option<TestCounts>,
@@ -194,7 +194,7 @@ impl ReadingSummary {
             status: reading.status.clone(),
             scores,
             errors: counted.iter().filter(|residual| residual.severity == Severity::Error).count() as u32,
-            command: reading.command.clone(),
+            by: reading.by(),
             tests: reading.tests.as_ref().map(TestCounts::of),
             old_tests: reading.inventory.as_ref().is_some_and(Inventory::asks_old_tests),
             added_tests: reading.inventory.as_ref().map_or(0, |inventory| inventory.added.len() as u32),

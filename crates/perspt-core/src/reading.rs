@@ -217,6 +217,11 @@ pub struct Tests {
 }
 
 impl Reading {
+    /// Whose command it is from.
+    pub fn by(&self) -> MeasuredBy {
+        if self.command.is_some() { MeasuredBy::Own } else { MeasuredBy::Language }
+    }
+
     /// A reading that was taken and found nothing yet.
     pub fn measured(tree: TreeId, stage: StageId, tool: &str) -> Reading {
         Reading {
@@ -238,6 +243,24 @@ impl Reading {
             command: None,
             notes: Vec::new(),
         }
+    }
+}
+
+/// Whose command a reading is from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MeasuredBy {
+    /// A tool of the language.
+    #[default]
+    Language,
+    /// A command of the user's own.
+    Own,
+}
+
+impl MeasuredBy {
+    /// Whether it is the usual one, which events leave out.
+    pub fn is_language(&self) -> bool {
+        *self == MeasuredBy::Language
     }
 }
 

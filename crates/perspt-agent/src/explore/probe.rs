@@ -26,6 +26,8 @@ pub struct Probed {
     pub tools: BTreeMap<String, Tools>,
 }
 
+/// The user's own commands that an event has room for.
+const OWN_LINES: usize = 8;
 /// The runs of probes that an event has room for.
 const RUNS: usize = 4;
 
@@ -47,7 +49,10 @@ impl Actor {
             probes.into_iter().map(move |probe| (*plugin, probe))
         });
         let seen = run_probes(&mut slot, probes.collect(), probe_timeout(state), cancel).await?;
-        let lines = seen.iter().map(|(_, tool, state)| line(tool, state)).collect();
+        let mut lines: Vec<String> = seen.iter().map(|(_, tool, state)| line(tool, state)).collect();
+        let own = state.settings().own;
+        let mine = roots.iter().flat_map(|root| [own.build(root), own.test(root)]).flatten();
+        lines.extend(mine.map(|placed| one_line(&format!("your own: {}", placed.command))).take(OWN_LINES));
         let mut probed = Probed::default();
         probed.tools.extend(plugins.iter().map(|plugin| (plugin.name().to_owned(), Tools::new())));
         for (plugin, tool, state) in seen {

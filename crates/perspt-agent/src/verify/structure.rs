@@ -45,7 +45,13 @@ impl Actor {
             inventory.merge(self.of_the_user(state, *plugin, branch, found.inventory)?);
         }
         let mut scripts = changed_scripts(state, &changes);
-        scripts.retain(|script| !state.authored.contains(&script.path));
+        let known: BTreeSet<&RelPath> = inventory
+            .support
+            .iter()
+            .map(|one| &one.path)
+            .chain(inventory.evidence.iter().map(|one| &one.path))
+            .collect();
+        scripts.retain(|script| !state.authored.contains(&script.path) && !known.contains(&script.path));
         inventory.evidence.extend(scripts);
         let mut promises = Vec::new();
         if let Some(node) = node {

@@ -55,7 +55,7 @@ fn collected_nothing(reading: &ReadingSummary) -> bool {
 pub fn field(reading: &ReadingSummary) -> String {
     let tool = reading.tool.replace(' ', "-");
     match (&reading.status, &reading.tests) {
-        (Status::Measured, _) if collected_nothing(reading) && reading.command.is_none() => {
+        (Status::Measured, _) if collected_nothing(reading) && reading.by.is_language() => {
             format!("{tool}=0-passed,0-failed,0-skipped,{}-errors", reading.errors)
         }
         (Status::Measured, Some(tests)) => {

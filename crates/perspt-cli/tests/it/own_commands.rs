@@ -63,7 +63,10 @@ fn prompts(world: &World) -> String {
 fn a_c_project_with_a_makefile_and_tap_is_measured_test_by_test() {
     let world = project("Makefile", MAKEFILE, &["return a * b", "return a + b;", "return a * b;"]);
     let ran = agent(&world, &["--build-cmd", "make", "--test-cmd", "make test"]).expect(0);
-    let ran = ran.says("DETECT plugins=generic").says("BASELINE make-test=1-passed,0-failed");
+    let ran = ran
+        .says("\"your own: make test\"")
+        .says("DETECT plugins=generic")
+        .says("BASELINE make-test=1-passed,0-failed");
     let ran = ran
         .says("make=fail:1")
         .says("make-test=fail:1(1-passed,1-failed)")
@@ -173,6 +176,10 @@ fn what_needs_a_shell_and_what_must_stay_with_perspt_is_refused() {
     refused(&["--test-report", "../report.xml", "--test-cmd", "make"], "`test_report` is not usable");
     refused(&["--pass-env", "OPENAI_API_KEY"], "keys and perspt's own settings stay with perspt");
     refused(&["--pass-env", "HOME"], "perspt sets it");
+    refused(
+        &["--require", "tests", "--test-cmd", "make test"],
+        "which of its tests load a file is not known",
+    );
     assert!(world.server().requests().is_empty());
     let ran = agent(&world, &["--test-cmd", "./missing.sh"]).expect(6).warns("./missing.sh");
     ran.warns("begin again with another one").never_says("COMMIT");

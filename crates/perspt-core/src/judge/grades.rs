@@ -35,7 +35,7 @@ pub(super) fn of(case: &Case<'_>, terms: &Terms<'_>) -> Grades {
     let unread_data = kind(FileKind::Data).filter(|path| !read(path)).cloned().collect();
     let own = || case.readings.iter().filter_map(|reading| Some((reading, reading.command.as_deref()?)));
     let of_file = |path: &RelPath| {
-        let (reading, command) = own().filter(|(reading, _)| reading.looked.contains(path)).last()?;
+        let (reading, command) = own().rfind(|(reading, _)| reading.looked.contains(path))?;
         let words = match reading.tests {
             Some(_) => format!("`{command}` notices errors in it; which of its tests run it is not known"),
             None => format!("judged by the exit code of `{command}` alone"),
@@ -86,17 +86,23 @@ impl Grades {
     /// What lies below tests, in words, a line for each sort.
     pub fn below(&self) -> Vec<String> {
         let mut sorts: BTreeMap<(Grade, String), Vec<String>> = BTreeMap::new();
-        let words = |file: &FileGrade| match file.grade {
-            Grade::Prose | Grade::Data | Grade::Tests => None,
-            Grade::Types => Some("types checked, no test loads it"),
-            Grade::Build => Some("built, no test loads it"),
-            Grade::Command => self.commands.get(&file.path).map(String::as_str),
-            Grade::Syntax => Some("syntax only, no test loads it"),
-            Grade::None => Some("no tool looked at it"),
+        let words = |file: &FileGrade| {
+            let own = self.commands.get(&file.path);
+            let without = |words: &str| {
+                own.map_or_else(|| format!("{words}, no test loads it"), |own| format!("{words}; {own}"))
+            };
+            match file.grade {
+                Grade::Prose | Grade::Data | Grade::Tests => None,
+                Grade::Types => Some(without("types checked")),
+                Grade::Build => Some(without("built")),
+                Grade::Command => own.cloned(),
+                Grade::Syntax => Some(without("syntax only")),
+                Grade::None => Some("no tool looked at it".to_owned()),
+            }
         };
         for file in &self.files {
             if let Some(words) = words(file) {
-                sorts.entry((file.grade, words.to_owned())).or_default().push(file.path.to_string());
+                sorts.entry((file.grade, words)).or_default().push(file.path.to_string());
             }
             for part in file.parts.iter().filter(|part| part.grade > file.grade) {
                 let words = match part.grade {

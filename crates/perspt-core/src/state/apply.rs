@@ -16,7 +16,7 @@ use crate::grade::Require;
 use crate::ids::{BlobId, EffectId, Millis, NodeId};
 use crate::outcome::{EndReason, NodeEnd};
 use crate::path::RelPath;
-use crate::reading::{StageId, StageKind, Status};
+use crate::reading::{MeasuredBy, StageId, StageKind, Status};
 use crate::route::Tier;
 use crate::stage::{StageRole, Want};
 
@@ -517,11 +517,11 @@ impl SessionState {
             && self.role_of(&reading.stage).is_required()
             && self.degraded.is_none()
         {
-            let install = match reading.command {
-                Some(_) => {
+            let install = match reading.by {
+                MeasuredBy::Own => {
                     "let your own command run here, then `perspt resume`; or begin again with another one"
                 }
-                None => "see `perspt doctor`",
+                MeasuredBy::Language => "see `perspt doctor`",
             };
             let (tool, why) = (reading.tool.clone(), why.clone());
             let missing = MissingTool { tool, why, install: install.to_owned() };

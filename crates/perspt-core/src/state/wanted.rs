@@ -266,7 +266,7 @@ impl SessionState {
                 };
                 let key = stage_key(&stage);
                 // A user's command is given its errors with each candidate, in the files that were changed.
-                if partly_green && reading.command.is_none() && !self.calibrated.contains_key(&key) {
+                if partly_green && reading.by.is_language() && !self.calibrated.contains_key(&key) {
                     return Some(Effect::Calibrate { branch: *head, stage, reading: reading.blob });
                 }
             }
@@ -484,7 +484,7 @@ impl SessionState {
             let has_passed = || reading.tests.is_some_and(|tests| tests.passed > 0);
             reading.stage.kind != StageKind::Structure
                 && self.role_of(&reading.stage).is_required()
-                && reading.command.is_none()
+                && reading.by.is_language()
                 && (reading.stage.kind != StageKind::Test || has_passed())
         };
         let owed = candidate

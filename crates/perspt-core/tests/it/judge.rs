@@ -828,7 +828,7 @@ fn a_users_own_command_has_a_grade_of_its_own_and_says_what_it_is_worth() {
         (judgement.grade, judgement.below)
     };
     let words = "judged by the exit code of `make test` alone: a/src/lib.rs";
-    assert_eq!(judged(&[by_exit_code.clone()]), (Grade::Command, vec![words.to_owned()]));
+    assert_eq!(judged(std::slice::from_ref(&by_exit_code)), (Grade::Command, vec![words.to_owned()]));
     let (grade, below) = judged(&[named]);
     assert_eq!(grade, Grade::Command, "which tests reach the file is not known");
     assert!(below[0].starts_with("`make test` notices errors in it; which of its tests"), "{below:?}");
@@ -836,7 +836,8 @@ fn a_users_own_command_has_a_grade_of_its_own_and_says_what_it_is_worth() {
     let parsed = looking(found("now", StageKind::Syntax, Class::SyntaxError, &[]), &[LIB]);
     assert_eq!(judged(&[parsed, by_exit_code.clone()]).0, Grade::Command);
     let built = looking(build("now", &[]), &[LIB]);
-    assert_eq!(judged(&[built, by_exit_code]).0, Grade::Build);
+    let words = "built; judged by the exit code of `make test` alone: a/src/lib.rs";
+    assert_eq!(judged(&[built, by_exit_code]), (Grade::Build, vec![words.to_owned()]));
 }
 
 #[test]

@@ -15,7 +15,7 @@ use perspt_core::outcome::{Closing, EndReason, FinalPass, Outcome};
 use perspt_core::own::{OwnCommand, OwnCommands, OwnWays};
 use perspt_core::path::RelPath;
 use perspt_core::plan::{Contract, Criticality, PlanNode, WeightedTest};
-use perspt_core::reading::StageKind;
+use perspt_core::reading::{MeasuredBy, StageKind};
 use perspt_core::residual::Milli;
 use perspt_core::route::{AnswerForm, MODELS_MAX, Price, Route, Tier, TierRoute};
 use perspt_core::stage::{Preset, StageRole};
@@ -190,7 +190,7 @@ fn wide_reading() -> ReadingSummary {
         headlines: lines(4, 200),
         tool: "python -m pytest".to_owned(),
         old_tests: true,
-        command: Some("c".repeat(OWN_BYTES)),
+        by: MeasuredBy::Own,
         ..red(tree_id("t"), &stage(StageKind::Test), u32::MAX, "x")
     }
 }

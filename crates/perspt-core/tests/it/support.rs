@@ -13,7 +13,7 @@ use perspt_core::hash::Sha;
 use perspt_core::ids::{BlobId, NodeId, SessionId, TreeId};
 use perspt_core::path::RelPath;
 use perspt_core::plan::{Contract, NodeClass, OpenScope, PlanNode, TaskType};
-use perspt_core::reading::{PluginName, StageId, StageKind, Status};
+use perspt_core::reading::{MeasuredBy, PluginName, StageId, StageKind, Status};
 use perspt_core::residual::Milli;
 use perspt_core::stage::{Preset, StageRole};
 use perspt_core::state::{SessionState, Work};
@@ -140,7 +140,7 @@ pub fn green(tree: TreeId, stage: &StageId) -> ReadingSummary {
         only_prose: false,
         added_tests: 0,
         other_roots: vec![],
-        command: None,
+        by: MeasuredBy::Language,
         tree,
         stage: stage.clone(),
         tool: format!("a {}", stage.kind.as_str()),

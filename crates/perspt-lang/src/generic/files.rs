@@ -3,6 +3,8 @@
 use perspt_core::grade::FileKind;
 use perspt_core::path::RelPath;
 
+use crate::shared::file_names::is_test_data;
+
 /// Folders of tests, whatever the language.
 const TEST_FOLDERS: [&str; 7] = ["test", "tests", "spec", "specs", "__tests__", "testing", "unittests"];
 
@@ -46,11 +48,14 @@ pub(super) fn decides_evidence(path: &RelPath) -> bool {
 
 /// Whether a file belongs to tests, by a folder or a word of its name.
 pub(super) fn is_of_tests(path: &RelPath) -> bool {
-    if FileKind::of(path) == FileKind::Prose {
+    let kind = FileKind::of(path);
+    // What a program is to print is often kept as plain text.
+    if kind == FileKind::Prose && path.extension() != Some("txt") {
         return false;
     }
+    let source = path.extension().filter(|_| kind == FileKind::Code).unwrap_or_default();
     let in_folder = path.ancestors().any(|folder| TEST_FOLDERS.contains(&folder.name()));
-    in_folder || words(path.name()).iter().any(|word| is_test_word(word))
+    in_folder || is_test_data(path, source) || words(path.name()).iter().any(|word| is_test_word(word))
 }
 
 fn is_test_word(word: &str) -> bool {

@@ -78,7 +78,7 @@ impl Tap {
     fn line(&mut self, line: &str) {
         let indent = line.len() - line.trim_start_matches(' ').len();
         let depth = indent / 4;
-        let known = read(line.trim()).filter(|_| indent % 4 == 0 && depth <= self.levels.len());
+        let known = read(line.trim()).filter(|_| indent.is_multiple_of(4) && depth <= self.levels.len());
         // Without an announcement, only a numbered result is more than a word of the log.
         let begins = |line: &Line<'_>| !matches!(line, Line::Point { number: None, .. } | Line::BailOut(_));
         match known.filter(|line| depth > 0 || self.seen || begins(line)).filter(|_| depth == 0 || self.seen)

@@ -287,13 +287,22 @@ fn existing_files_of_tests_and_builds_are_the_users_and_new_ones_are_free() {
         ("Makefile", "a"),
         ("latest.c", "a"),
         ("tests/README.md", "a"),
+        ("tests/sums.txt", "a"),
+        ("golden/sums.json", "a"),
+        ("notes.txt", "a"),
         ("tests/test_a.py", "a"),
     ];
     let mut after = before.map(|(path, _)| (path, "b")).to_vec();
-    let changed = ["tests CalcTest.java", "tests tests/test_add.c", "evidence Makefile"];
+    let changed = [
+        "tests CalcTest.java",
+        "tests golden/sums.json",
+        "tests tests/sums.txt",
+        "tests tests/test_add.c",
+        "evidence Makefile",
+    ];
     let (asks, old) = asked(&before, &after);
     assert_eq!(asks, changed);
-    assert!(old.len() == 3 && old.iter().all(|(_, was)| *was == OldTestFile::Base), "{old:?}");
+    assert!(old.len() == 5 && old.iter().all(|(_, was)| *was == OldTestFile::Base), "{old:?}");
     after = before.to_vec();
     after.extend([("tests/test_mul.c", "new"), ("src/mul.c", "new"), ("lib/Makefile", "new")]);
     assert_eq!(asked(&before, &after), (vec![], vec![]));

@@ -12,7 +12,7 @@ use perspt_core::inventory::TestId;
 use perspt_core::outcome::{Closing, EndReason, FinalPass, Outcome};
 use perspt_core::path::RelPath;
 use perspt_core::plan::{OpenScope, PlanNode, TaskType};
-use perspt_core::reading::{StageId, StageKind, Status};
+use perspt_core::reading::{MeasuredBy, StageId, StageKind, Status};
 use perspt_core::residual::Milli;
 use perspt_core::route::Tier;
 use perspt_core::stage::{Preset, StageRole};
@@ -239,7 +239,7 @@ impl Babble<'_> {
             only_prose: self.0.chance(100),
             added_tests: self.small(),
             other_roots: self.roots(),
-            command: self.maybe(Babble::text),
+            by: self.0.pick(&[MeasuredBy::Language, MeasuredBy::Own]),
             tree: self.tree_id(),
             stage: self.stage(),
             tool: self.text(),
