@@ -14,6 +14,7 @@ mod honesty;
 mod lines;
 mod models;
 mod odd;
+mod presets;
 mod provider;
 mod road;
 mod scenes;

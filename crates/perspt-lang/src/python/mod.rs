@@ -11,6 +11,7 @@ mod ini;
 mod junit;
 pub(crate) mod layout;
 mod modules;
+mod package_dirs;
 mod placeholders;
 mod plants;
 mod probe;
@@ -21,6 +22,7 @@ mod ruff;
 mod settings;
 mod stages;
 mod syntax;
+mod tox;
 mod types;
 mod undefined_names;
 mod unittest;
@@ -92,6 +94,10 @@ fn decides_evidence(path: &RelPath) -> bool {
         ".pytest.toml",
         "tox.ini",
         "noxfile.py",
+        "mypy.ini",
+        ".mypy.ini",
+        "pyrightconfig.json",
+        "ty.toml",
         "sitecustomize.py",
         "usercustomize.py",
         "pytest.py",
