@@ -1,5 +1,5 @@
-//! What the tests need besides the toolchain, installed where it is missing: pytest, and the JavaScript tools of
-//! `packages`. pytest goes into a virtual environment of ours, never into the machine's own Python.
+//! What the tests need besides the toolchain, installed where it is missing: pytest and what checks Python, and the
+//! JavaScript tools of `packages`. Python's go into a virtual environment of ours, never into the machine's own.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,9 +7,13 @@ use std::process::Command;
 use crate::process::{Failed, output, run, shown, works};
 use crate::{packages, place};
 
+/// The modules, and what pip is asked for. Those whose words tests read are pinned.
+const MODULES: [(&str, &str); 4] =
+    [("pytest", "pytest"), ("mypy", "mypy==2.4.1"), ("ruff", "ruff==0.17.5"), ("ty", "ty==0.0.104")];
+
 /// What was found or installed.
 pub struct Tools {
-    /// Put before everything else on PATH; `None` where the machine's Python has pytest.
+    /// Put before everything else on PATH; `None` where the machine's Python has all of them.
     python: Option<PathBuf>,
 }
 
@@ -26,18 +30,21 @@ impl Tools {
         }
         packages::ready()?;
         // Tests run Python with another home, so packages in the user's home do not count.
-        if works(command("python3", &["-s", "-c", "import pytest"])) {
+        let modules = MODULES.map(|(module, _)| module).join(", ");
+        let imports = format!("import {modules}");
+        if works(command("python3", &["-s", "-c", &imports])) {
             return Ok(Tools { python: None });
         }
         let folder = place::cache()?.join("python");
         let python = folder.join("bin").join("python3");
-        let has_pytest = || works(command(&python, &["-s", "-c", "import pytest"]));
-        if !has_pytest() {
-            println!("pytest is missing: installing it into {}", folder.display());
-            install_pytest(&folder, &python)?;
+        let has_all = || works(command(&python, &["-s", "-c", &imports]));
+        if !has_all() {
+            println!("some of {modules} is missing: installing them into {}", folder.display());
+            install(&folder, &python)?;
         }
-        if !has_pytest() {
-            return Err(Failed(format!("pytest was installed into {} and does not work", folder.display())));
+        if !has_all() {
+            let folder = folder.display();
+            return Err(Failed(format!("one of {modules} was installed into {folder} and does not work")));
         }
         Ok(Tools { python: Some(folder.join("bin")) })
     }
@@ -62,19 +69,19 @@ fn command(program: impl AsRef<std::ffi::OsStr>, words: &[&str]) -> Command {
 /// A Python that came without its own copy of pip still makes an environment without one, and pip installs
 /// into a folder even where it must not touch the machine's packages. A Python without pip at all may have
 /// the copy.
-fn install_pytest(folder: &Path, python: &Path) -> Result<(), Failed> {
+fn install(folder: &Path, python: &Path) -> Result<(), Failed> {
     let place = folder.to_string_lossy();
+    let wanted = MODULES.map(|(_, wanted)| wanted);
     if works(command("python3", &["-m", "pip", "--version"])) {
         run(command("python3", &["-m", "venv", "--clear", "--without-pip", &place]))?;
         let script = "import sysconfig; print(sysconfig.get_paths()['purelib'])";
         let packages = output(command(python, &["-c", script]))?;
-        let pip = ["-m", "pip", "install", "--quiet", "--upgrade", "--target", packages.trim(), "pytest"];
-        run(command("python3", &pip))
+        let pip = ["-m", "pip", "install", "--quiet", "--upgrade", "--target", packages.trim()];
+        run(command("python3", &[&pip[..], &wanted].concat()))
     } else {
         let venv = command("python3", &["-m", "venv", "--clear", &place]);
         let name = shown(&venv);
-        run(venv)
-            .map_err(|_| Failed(format!("python3 has no pip and `{name}` failed: install pip or pytest")))?;
-        run(command(python, &["-m", "pip", "install", "--quiet", "pytest"]))
+        run(venv).map_err(|_| Failed(format!("python3 has no pip and `{name}` failed: install pip")))?;
+        run(command(python, &[&["-m", "pip", "install", "--quiet"][..], &wanted].concat()))
     }
 }

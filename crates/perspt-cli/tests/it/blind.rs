@@ -9,7 +9,7 @@ const CRATE: &str =
     "[package]\nname = \"calc\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[features]\nextra = []\n";
 
 /// The session of a model that writes these files at once.
-fn writes(world: World, files: &[(&str, &str)], words: &[&str]) -> (World, Ran) {
+pub fn writes(world: World, files: &[(&str, &str)], words: &[&str]) -> (World, Ran) {
     let artifacts: Vec<Value> = files.iter().map(|(path, text)| write(path, text)).collect();
     let paths: Vec<String> = files.iter().map(|(path, _)| (*path).to_owned()).collect();
     let world = world.serve(move |ask: &Ask| {

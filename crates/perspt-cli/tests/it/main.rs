@@ -17,6 +17,7 @@ mod lines;
 mod models;
 mod odd;
 mod own_commands;
+mod presets;
 mod provider;
 mod road;
 mod scenes;

@@ -7,7 +7,7 @@ use perspt_core::event::{
 use perspt_core::ids::Millis;
 use perspt_core::outcome::{EndReason, NodeEnd, Outcome};
 use perspt_core::reading::{StageKind, Status};
-use perspt_core::stage::StageRole;
+use perspt_core::stage::{Preset, StageRole};
 use perspt_core::state::{InFlight, NodeState, Work};
 
 use crate::dice::Dice;
@@ -260,6 +260,23 @@ fn what_a_blind_sensor_called_stable_is_measured_again() {
     });
     let taken: Vec<_> = taken.collect();
     assert!(evidence.iter().all(|blob| taken.contains(blob)), "a reading from before is used as proof");
+}
+
+#[test]
+fn a_type_checker_that_sees_nothing_is_left_out_and_ends_the_session_only_in_the_strict_preset() {
+    for (preset, outcome) in
+        [(Preset::Default, Outcome::Success), (Preset::Strict, Outcome::DegradedVerification)]
+    {
+        let mut world = with(Settings { preset, ..Settings::default() });
+        let is_of_types = |effect: &Effect| matches!(effect, Effect::Calibrate { stage, .. } if stage.kind == StageKind::Type);
+        world.until(|flight| is_of_types(&flight.effect));
+        world
+            .ends_with(Ended::Calibrated { verdict: Calibration::Blind("a plant".to_owned()), runs: vec![] });
+        world.run();
+        assert_eq!(ended(&world).1, outcome, "{preset:?}");
+        let left_out = world.state.probed.iter().flatten().map(|root| root.left_out.len()).max();
+        assert_eq!(left_out == Some(1), preset == Preset::Default);
+    }
 }
 
 #[test]

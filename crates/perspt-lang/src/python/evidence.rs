@@ -6,6 +6,7 @@ use perspt_core::inventory::ChangedEvidence;
 use perspt_core::path::RelPath;
 use perspt_core::tree::Change;
 
+use super::checkers::Checker;
 use super::{decides_evidence, ini, is_test_name, roots};
 use crate::plugin::{Files, Pair};
 use crate::shared::compare::{ChangedSource, Comparison};
@@ -69,6 +70,7 @@ fn rules(pair: &Pair<'_>, change: &Change, side: Option<&ChangedSource>) -> Vec<
         "setup.cfg" => in_setup_cfg,
         "setup.py" => in_setup_py,
         "conftest.py" => return side.into_iter().filter_map(|side| conftest(path, side)).collect(),
+        _ if is_of_checker(path) && !checks_types(pair.base, path) => return Vec::new(),
         _ if decides_evidence(path) => {
             let did = match (change.before, change.after) {
                 (None, _) => "is new",
@@ -82,8 +84,26 @@ fn rules(pair: &Pair<'_>, change: &Change, side: Option<&ChangedSource>) -> Vec<
     let of = |files: &dyn Files| files.text(path).map(|text| read(&text)).unwrap_or_default();
     let (before, after) = (of(pair.base), of(pair.candidate));
     let keys: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
-    let changed = keys.into_iter().filter(|key| before.get(*key) != after.get(*key));
-    changed.map(|key| entry(path, format!("pytest's setting `{key}` is not what it was"), false)).collect()
+    // A project may take up a type checker; one that it has is not told to look away.
+    let is_new = |key: &str| is_of_type_checker(key) && !checks_types(pair.base, path);
+    let changed = keys.into_iter().filter(|key| before.get(*key) != after.get(*key) && !is_new(key));
+    changed.map(|key| entry(path, format!("the setting `{key}` is not what it was"), false)).collect()
+}
+
+/// Whether a file holds the settings of a type checker alone.
+fn is_of_checker(path: &RelPath) -> bool {
+    ["mypy.ini", ".mypy.ini", "pyrightconfig.json", "ty.toml"].contains(&path.name())
+}
+
+/// Whether a setting is a type checker's.
+fn is_of_type_checker(key: &str) -> bool {
+    Checker::ALL.iter().any(|checker| key.split(['.', '-']).next() == Some(checker.name()))
+}
+
+/// Whether some type checker is configured in the folder of a file.
+fn checks_types(files: &dyn Files, path: &RelPath) -> bool {
+    let dir = path.parent().unwrap_or_else(RelPath::root);
+    Checker::ALL.into_iter().any(|checker| checker.is_configured(files, &dir))
 }
 
 /// A `conftest.py`: hooks and plugins decide how tests run, fixtures are settled by results. One whose old fixtures are
@@ -185,14 +205,15 @@ fn module(path: &RelPath) -> Option<(RelPath, String)> {
     }
 }
 
-/// pytest's settings in a file that holds other things too.
+/// The settings of runners and type checkers in a file that holds other things too.
 type Values = BTreeMap<String, String>;
 
 fn in_pyproject(text: &str) -> Values {
     let document = toml::parse(text).unwrap_or_default();
     let mut settings = Values::new();
     let tools = document.get("tool").and_then(|tools| tools.as_object()).into_iter().flatten();
-    for (tool, table) in tools.filter(|(tool, _)| tool.starts_with("pytest")) {
+    let decides = |tool: &str| tool.starts_with("pytest") || ["mypy", "pyright", "ty", "tox"].contains(&tool);
+    for (tool, table) in tools.filter(|(tool, _)| decides(tool)) {
         let inner = table.get("ini_options").unwrap_or(table);
         for (key, value) in inner.as_object().into_iter().flatten() {
             settings.insert(format!("{tool}.{key}"), value.to_string());
@@ -208,6 +229,9 @@ fn in_pyproject(text: &str) -> Values {
 fn in_setup_cfg(text: &str) -> Values {
     let mut sections = ini::sections(text);
     let mut settings = sections.remove("tool:pytest").unwrap_or_default();
+    for (section, values) in sections.iter().filter(|(section, _)| section.starts_with("mypy")) {
+        settings.extend(values.iter().map(|(key, value)| (format!("{section}.{key}"), value.clone())));
+    }
     let plugins = sections.remove("options.entry_points").and_then(|mut points| points.remove(PLUGINS));
     settings.extend(plugins.map(|plugins| (PLUGINS.to_owned(), plugins)));
     settings

@@ -10,6 +10,7 @@ mod evidence;
 mod ini;
 pub(crate) mod layout;
 mod modules;
+mod package_dirs;
 mod placeholders;
 mod plants;
 mod probe;
@@ -20,6 +21,7 @@ mod ruff;
 mod settings;
 mod stages;
 mod syntax;
+mod tox;
 mod types;
 mod undefined_names;
 mod unittest;
@@ -91,6 +93,10 @@ fn decides_evidence(path: &RelPath) -> bool {
         ".pytest.toml",
         "tox.ini",
         "noxfile.py",
+        "mypy.ini",
+        ".mypy.ini",
+        "pyrightconfig.json",
+        "ty.toml",
         "sitecustomize.py",
         "usercustomize.py",
         "pytest.py",

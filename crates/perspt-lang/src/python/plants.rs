@@ -105,7 +105,8 @@ fn failing_test(
     }
     let is_test = |path: &&RelPath| settings.names_tests(path);
     // A test that is data for others may be one that no run collects.
-    let mut real = sources.iter().filter(is_test).filter(|path| !is_data(root, path, settings));
+    let named = |path: &&RelPath| settings.words("testpaths").is_empty() || is_named(root, path, settings);
+    let mut real = sources.iter().filter(is_test).filter(|path| !is_data(root, path, settings)).filter(named);
     let beside = real.next().or_else(|| sources.iter().find(is_test));
     let folder = beside.and_then(RelPath::parent).unwrap_or_else(|| root.dir.clone());
     let last = beside.is_some_and(|path| path.name().ends_with("_test.py"));
@@ -116,6 +117,12 @@ fn failing_test(
         writes: BTreeMap::from([(path, failing(name))]),
         expect,
     })
+}
+
+/// Whether pytest looks for tests at this place.
+fn is_named(root: &Root, path: &RelPath, settings: &Settings) -> bool {
+    let places = settings.words("testpaths").iter().filter_map(|word| root.dir.join(word).ok());
+    places.into_iter().any(|place| path.is_within(&place))
 }
 
 /// Whether a test file of a root lies in a folder of data, or in one that pytest is told not to enter.

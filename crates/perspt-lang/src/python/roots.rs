@@ -7,7 +7,7 @@ use perspt_core::reading::PluginName;
 use perspt_core::stage::Root;
 
 use super::settings::Settings;
-use super::{NAME, is_manifest};
+use super::{NAME, is_manifest, package_dirs};
 use crate::plugin::Files;
 use crate::shared::file_names::is_data_of;
 
@@ -73,9 +73,15 @@ pub(crate) fn inside(files: &dyn Files, root: &Root) -> Vec<RelPath> {
     dirs.filter(|dir| *dir != root.dir && dir.is_within(&root.dir)).collect()
 }
 
-/// Where a root's modules are imported from: its folder, and `src` where it exists.
+/// Where a root's modules are imported from: its folder, `src`, and what its build settings name, where it exists.
 pub(crate) fn import_roots(files: &dyn Files, root: &Root) -> Vec<RelPath> {
-    let src =
-        root.dir.join("src").ok().filter(|src| files.tree().entries.keys().any(|path| path.is_within(src)));
-    std::iter::once(root.dir.clone()).chain(src).collect()
+    let exists = |dir: &RelPath| files.tree().entries.keys().any(|path| path.is_within(dir));
+    let src = root.dir.join("src").ok();
+    let mut found = vec![root.dir.clone()];
+    for dir in src.into_iter().chain(package_dirs::named(files, &root.dir)) {
+        if !found.contains(&dir) && exists(&dir) {
+            found.push(dir);
+        }
+    }
+    found
 }

@@ -54,6 +54,9 @@ fn checked(output: &StepOutput, context: &ReadContext<'_>) -> Vec<Residual> {
     let (StepEnd::Exited(0 | 1), Ok(found)) = (&output.end, found) else {
         return vec![unexplained(output, RUFF)];
     };
+    if found.is_empty() && !output.end.is_success() {
+        return vec![unexplained(output, RUFF)];
+    }
     let residual = |found: Finding| {
         let code = found.code.as_deref();
         let mut residual = if is_broken(code) {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use perspt_core::path::RelPath;
 use serde_json::Value;
 
+use super::tox::TestCommand;
 use super::{ini, is_test_name};
 use crate::plugin::Files;
 use crate::shared::glob;
@@ -18,6 +19,8 @@ const FILES: [&str; 7] =
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct Settings {
     values: BTreeMap<String, Vec<String>>,
+    /// Where tox lets pytest look, and no file of pytest's says it.
+    pub testpaths_of_tox: Vec<String>,
 }
 
 impl Settings {
@@ -26,7 +29,13 @@ impl Settings {
         let folders = std::iter::once(dir.clone()).chain(dir.ancestors());
         let paths = folders.flat_map(|folder| FILES.map(|name| (name, folder.join(name).ok())));
         let mut found = paths.filter_map(|(name, path)| values(name, &files.text(&path?)?));
-        Settings { values: found.next().unwrap_or_default() }
+        let mut values = found.next().unwrap_or_default();
+        let of_tox =
+            if values.contains_key("testpaths") { Vec::new() } else { TestCommand::of(files, dir).paths };
+        if !of_tox.is_empty() {
+            values.insert("testpaths".to_owned(), of_tox.clone());
+        }
+        Settings { values, testpaths_of_tox: of_tox }
     }
 
     /// The words of a setting; none where it is not set.

@@ -9,6 +9,7 @@ use perspt_core::stage::{Preset, Profile, Root, Stage, Step};
 use super::checkers::{self, Checker, RUFF};
 use super::layout::PYTHON as SYNTAX;
 use super::settings::Settings;
+use super::tox::TestCommand;
 use super::{probe, roots};
 use crate::plugin::{Files, Host, Machine, NoTool, Selection, Terms, ToolState, Tools};
 use crate::shared::step::{in_tree, step, with_env};
@@ -216,6 +217,10 @@ fn pytest(python: &str, root: &Root, files: &dyn Files, selection: &Selection) -
     let rootdir = format!("--rootdir={}", in_tree(&root.dir));
     let ignored: Vec<String> =
         roots::inside(files, root).iter().map(|dir| format!("--ignore={}", in_tree(dir))).collect();
+    let settings = Settings::of(files, &root.dir);
+    let tox = TestCommand::of(files, &root.dir);
+    let testpaths = (!settings.testpaths_of_tox.is_empty())
+        .then(|| format!("testpaths={}", settings.testpaths_of_tox.join(" ")));
     let made = |name: &str, (report, loaded): (&str, &str), extra: &[&str]| {
         let junit = format!("--junitxml={report}");
         let mut argv = vec![python, "-m", "pytest"];
@@ -230,9 +235,17 @@ fn pytest(python: &str, root: &Root, files: &dyn Files, selection: &Selection) -
             "--continue-on-collection-errors",
         ]);
         argv.extend(["--maxfail=0", "-o", "junit_family=xunit1", "--junit-prefix=", &rootdir, &junit]);
-        argv.extend(ignored.iter().map(String::as_str));
+        argv.extend(ignored.iter().chain(&tox.options).map(String::as_str));
+        argv.extend(testpaths.iter().flat_map(|paths| ["-o", paths]));
         let mut step = runs_code(step(name, &argv, &root.dir));
-        step.env.insert("PYTHONPATH".to_owned(), format!("{}:{{assets}}", import_roots.join(":")));
+        let mut paths = import_roots.clone();
+        for (name, value) in &tox.env {
+            match name.as_str() {
+                "PYTHONPATH" => paths.push(value.clone()),
+                _ => step.env.extend([(name.clone(), value.clone())]),
+            }
+        }
+        step.env.insert("PYTHONPATH".to_owned(), format!("{}:{{assets}}", paths.join(":")));
         step.env.insert("PERSPT_LOADED".to_owned(), loaded.to_owned());
         step.env.insert("PERSPT_TREE".to_owned(), "{tree}".to_owned());
         step.reports = vec![report.to_owned(), loaded.to_owned()];
@@ -244,7 +257,6 @@ fn pytest(python: &str, root: &Root, files: &dyn Files, selection: &Selection) -
         let only: Vec<&str> = only.iter().map(String::as_str).collect();
         return vec![collect, made(RUN, (RESULTS, LOADED), &only)];
     }
-    let settings = Settings::of(files, &root.dir);
     let tests: Vec<RelPath> =
         roots::own_sources(files, root).into_iter().filter(|path| settings.names_tests(path)).collect();
     let (new, old): (Vec<&RelPath>, Vec<&RelPath>) =

@@ -99,7 +99,7 @@ fn format_findings(output: &StepOutput, context: &ReadContext<'_>) -> Vec<Residu
     match output.end {
         StepEnd::Exited(0) => Vec::new(),
         // What lies outside of the tree is nobody's business here.
-        StepEnd::Exited(1) if text.contains(DIFF) => found.into_values().collect(),
+        StepEnd::Exited(1) if diffs(&text).next().is_some() => found.into_values().collect(),
         _ => vec![unexplained(output, RUSTFMT)],
     }
 }

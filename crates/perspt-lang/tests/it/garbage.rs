@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use perspt_core::reading::{Reading, StageKind, Status};
-use perspt_core::stage::{Stage, StepEnd, StepOutput};
-use perspt_lang::plugin::{FromCandidate, Machine, Pair, ReadContext, Selection, Tools};
+use perspt_core::stage::{Preset, Stage, StepEnd, StepOutput};
+use perspt_lang::plugin::{FromCandidate, Machine, Pair, ReadContext, Selection, Terms, Tools};
 use perspt_lang::{Plugin, plugins};
 use proptest::prelude::*;
 
@@ -141,6 +141,15 @@ fn stages() -> Vec<(&'static dyn Plugin, Stage)> {
             all.extend(
                 found.into_iter().flatten().filter(|stage| stage.kind == kind).map(|stage| (*plugin, stage)),
             );
+        }
+        let configured =
+            ["mypy", "pyright", "ty", "ruff"].map(|tool| format!("[tool.{tool}]\n[tool.ruff.format]\n"));
+        for files in configured.map(|text| files().with("pyproject.toml", &text)) {
+            let (machine, tools, selection) = (Machine::default(), working(), Selection::default());
+            let terms = Terms { preset: Preset::Strict, ..terms(&machine, &tools, &selection) };
+            let found = plugin.stages(&root, &files, &terms).into_iter().flatten();
+            let beside = found.filter(|stage| [StageKind::Type, StageKind::Lint].contains(&stage.kind));
+            all.extend(beside.map(|stage| (*plugin, stage)));
         }
         if plugin.name() == "python" {
             let mut tools = working();

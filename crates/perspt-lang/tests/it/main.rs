@@ -13,6 +13,7 @@ mod looks;
 mod machine;
 mod outline;
 mod python_read;
+mod python_settings;
 mod python_tests;
 mod python_types;
 mod rust_lints;

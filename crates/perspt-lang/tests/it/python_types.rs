@@ -6,7 +6,7 @@ use perspt_core::stage::{Preset, StageRole};
 use perspt_lang::plugin::{Expect, Machine, Selection, Terms, ToolState};
 use perspt_lang::{Plugin, plugin};
 
-use crate::support::{Map, Slot, classes, path, terms, working};
+use crate::support::{Map, Slot, classes, facts, path, terms, working};
 
 fn python() -> &'static dyn Plugin {
     plugin("python").unwrap()
@@ -214,4 +214,16 @@ fn ruffs_formatter_is_asked_in_the_strict_preset_where_it_has_settings() {
     let expected: Vec<Expect> =
         python().plants(StageKind::Lint, &root, &files, "x").into_iter().map(|plant| plant.expect).collect();
     assert_eq!(expected, [Expect::Red, Expect::Finding]);
+}
+
+#[test]
+fn a_change_that_lets_a_configured_checker_look_away_is_evidence_and_taking_one_up_is_not() {
+    let base = project("mypy");
+    let bare = base.with("pyproject.toml", "[project]\nname = \"demo\"\n");
+    let silent = "[project]\nname = \"demo\"\n\n[tool.mypy]\nignore_errors = true\n";
+    let told = |base: &Map, name: &str, text: &str| facts(python(), base, &base.with(name, text));
+    assert_eq!(told(&base, "pyproject.toml", silent), ["evidence pyproject.toml"]);
+    assert_eq!(told(&base, "mypy.ini", "[mypy]\nignore_errors = True\n"), ["evidence mypy.ini"]);
+    assert_eq!(told(&bare, "pyproject.toml", silent), [""; 0]);
+    assert_eq!(told(&bare, "mypy.ini", "[mypy]\n"), [""; 0]);
 }
