@@ -38,7 +38,6 @@ fn session(task: Value, roots: Vec<RootRef>, open: bool) -> SessionState {
     let id = TreeId(Sha::of(b"t"));
     let base = perspt_core::effect::TreeRef { id, manifest: BlobId::of(b"t") };
     state.found = Some(Found {
-        since: None,
         base,
         files: 0,
         repo_mode: perspt_core::event::RepoMode::Existing,
