@@ -2,7 +2,7 @@
 //! package: a program that leaves early, or whose `TestMain` runs none of them, passes all the same. A case of a test
 //! stands in brackets behind its name.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use perspt_core::path::RelPath;
 use perspt_core::reading::{Reading, TestEnd, TestName, TestResult, Tests};
@@ -60,29 +60,34 @@ pub(crate) fn read(stage: &Stage, outputs: &[StepOutput], context: &ReadContext<
     };
     let packages = Packages::of(list);
     run.residuals.extend(build::listed(list, &run.tool, context));
-    let mut reading =
-        Reading::measured(context.tree, measured(stage, context, vec![], None).stage, &stage.tool);
+    let mut reading = measured(stage, context, Vec::new(), None);
     if list.end.is_success()
         && let Some(ran) = run.compiled_and_run(outputs)
     {
-        let only = selected(stage);
+        let is_whole = !is_selected(stage);
         let sections = sections(ran);
         for (name, files) in packages.tested(context) {
-            if only.as_ref().is_some_and(|only| !only.contains(name) && !sections.contains_key(name)) {
+            let section = sections.get(name);
+            if section.is_none() && !is_whole {
                 continue;
             }
-            run.package(&packages, (name, &files), sections.get(name), (ran, only.is_none()));
-            let passed =
-                sections.get(name).is_some_and(|one| one.ends.values().any(|end| *end == TestEnd::Passed));
-            let failed =
-                sections.get(name).is_some_and(|one| one.ends.values().any(|end| *end == TestEnd::Failed));
+            run.package(&packages, (name, &files), section, (ran, is_whole));
+            let has =
+                |wanted: TestEnd| section.is_some_and(|one| one.ends.values().any(|end| *end == wanted));
             let reached = packages.reached(name, context);
-            if failed {
+            if has(TestEnd::Failed) {
                 reading.reach.extend(files.iter().map(|file| (file.clone(), reached.clone())));
             }
-            if passed {
+            if has(TestEnd::Passed) {
                 reading.looked.extend(reached);
             }
+        }
+        // What was compiled and is not built now was kept from it by something else than the sources.
+        let compiled = output_of(outputs, "compile").is_some_and(|compile| compile.end.is_success());
+        for (name, section) in sections.iter().filter(|(_, section)| section.unbuilt && compiled) {
+            let message = format!("the tests of `{name}` were compiled and could not be run");
+            let printed = section.printed.get("").map_or("", String::as_str);
+            run.residuals.push(report_missing(ran, &run.tool, message).with_evidence(printed));
         }
         if !ran.end.is_success() && run.residuals.is_empty() {
             run.residuals.push(unexplained(ran, &run.tool));
@@ -91,12 +96,10 @@ pub(crate) fn read(stage: &Stage, outputs: &[StepOutput], context: &ReadContext<
     Reading { residuals: run.residuals, tests: Some(run.tests), ..reading }
 }
 
-/// The folders that a selected run names; `None` where all packages were run.
-fn selected(stage: &Stage) -> Option<BTreeSet<String>> {
-    let run = stage.steps.iter().find(|step| step.name == "run")?;
-    let folders = run.argv.iter().filter(|word| word.starts_with("./"));
-    let is_selected = run.argv.iter().any(|word| word.starts_with("-run="));
-    is_selected.then(|| folders.cloned().collect())
+/// Whether only some tests were run.
+fn is_selected(stage: &Stage) -> bool {
+    let run = stage.steps.iter().find(|step| step.name == "run");
+    run.is_some_and(|run| run.argv.iter().any(|word| word.starts_with("-run=")))
 }
 
 fn sections(ran: &StepOutput) -> BTreeMap<String, Section> {

@@ -2,7 +2,7 @@
 
 use perspt_core::reading::{Reading, StageKind, Status, TestEnd};
 use perspt_core::residual::Residual;
-use perspt_core::stage::{Preset, StageRole, StepEnd};
+use perspt_core::stage::{Preset, Profile, StageRole, StepEnd};
 use perspt_lang::plugin::{Machine, Plant, Selection, Terms, ToolState};
 use perspt_lang::{Plugin, plugin};
 
@@ -61,9 +61,12 @@ fn a_clean_module_is_green_in_every_stage() {
     assert_eq!(read, ["go.mod", "x.go", "x_test.go"]);
 }
 
+/// What is wrong, the files that make it so, and what is found.
+type Fault<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a [&'a str]);
+
 #[test]
 fn each_way_to_fail_has_its_place_class_and_component() {
-    let broken: [(&str, &[(&str, &str)], &[&str]); 9] = [
+    let broken: [Fault<'_>; 9] = [
         ("syntax", &[("y.go", "package x\n\nfunc {\n")], &["Syn syntax-error y.go:3"]),
         (
             "types",
@@ -319,6 +322,10 @@ fn steps_choose_cache_flags_and_toolchain_themselves_and_only_the_fetch_has_a_ne
             }
             assert!(step.env["GOCACHE"].starts_with("{build}/"));
             assert!(!step.env["GOFLAGS"].contains("-run"));
+            // Where tests run, the cache is read-only: nothing else may be written to it than what compiling wrote.
+            let is_confined = step.profile == Profile::Test;
+            assert_eq!(step.env.get("GODEBUG").is_some_and(|value| value == "goindex=0"), is_confined);
+            assert!(!is_confined || step.build_writes.is_empty());
         }
     }
     let fetch = go().fetch(&root, &files).unwrap().step;
@@ -376,4 +383,21 @@ fn a_step_that_hangs_is_a_timeout_and_one_without_its_report_measured_nothing() 
         let reading = slot.read_outputs(go(), &stage, &short, &root, &files);
         assert!(kind == StageKind::Build || !classes(&reading).is_empty(), "a run that was cut");
     }
+}
+
+#[test]
+fn what_was_compiled_and_could_not_be_run_measured_nothing() {
+    let files = module(&[]);
+    let slot = Slot::new();
+    slot.lay_out(&files, go());
+    let root = go().roots(&files).remove(0);
+    let stage = stage(go(), &root, &files, StageKind::Test, &Machine::default(), &working());
+    let mut outputs = slot.outputs(go(), &stage);
+    let last = outputs.len() - 1;
+    outputs[last].end = StepEnd::Exited(1);
+    outputs[last].stdout =
+        b"{\"Action\":\"output\",\"Package\":\"./x\",\"Output\":\"FAIL\\t./x [setup failed]\\n\"}\n".to_vec();
+    let reading = slot.read_outputs(go(), &stage, &outputs, &root, &files);
+    assert!(classes(&reading).contains(&"report-missing"), "{:?}", reading.residuals);
+    assert_ne!(ends(&reading)["example.org/x::TestAdd"], TestEnd::Passed);
 }
