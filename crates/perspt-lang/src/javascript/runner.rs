@@ -260,6 +260,17 @@ pub(crate) fn suites(files: &dyn Files, root: &Root) -> Vec<Suite> {
             suite.files.push(path);
         }
     }
+    // Newer versions of Node run TypeScript as it is; where there is nothing else, that is what is meant.
+    for suite in &mut found {
+        let is_node = matches!(&suite.runner, Runner::Known(Tool::Node, script) if script.files.is_empty());
+        if is_node && suite.files.is_empty() {
+            let own = roots::own_sources(files, root).into_iter();
+            let own = own.filter(|path| roots::nearest(&dirs, path) == Some(&suite.dir));
+            let is_typed =
+                |path: &RelPath| path.below(&suite.dir).is_some_and(|below| is_for_node(path, below, true));
+            suite.files = own.filter(is_typed).collect();
+        }
+    }
     found
 }
 
@@ -271,7 +282,7 @@ impl Suite {
             Runner::Known(Tool::Node, script) if !script.files.is_empty() => {
                 script.files.iter().any(|named| names(named, below))
             }
-            Runner::Known(Tool::Node, script) => is_for_node(path, below, script),
+            Runner::Known(Tool::Node, script) => is_for_node(path, below, compiles(script)),
             Runner::Known(Tool::Vitest | Tool::Jest, _) | Runner::Unread(_) => is_test_name(path),
             Runner::Known(Tool::Mocha, _) => {
                 is_test_name(path) || below.split('/').rev().skip(1).any(|part| part == "test")
@@ -289,13 +300,15 @@ fn names(named: &str, below: &str) -> bool {
         || glob::path_matches(named, below)
 }
 
+/// Whether a script lets Node run TypeScript.
+fn compiles(script: &Script) -> bool {
+    const WORDS: [&str; 5] = ["strip-types", "transform-types", "tsx", "ts-node", "swc"];
+    script.node.iter().any(|option| WORDS.iter().any(|word| option.contains(word)))
+}
+
 /// What Node runs by itself: names that say so, and whatever lies in a folder called `test`.
-fn is_for_node(path: &RelPath, below: &str, script: &Script) -> bool {
+fn is_for_node(path: &RelPath, below: &str, compiled: bool) -> bool {
     let (stem, extension) = path.name().rsplit_once('.').unwrap_or((path.name(), ""));
-    let compiles = |option: &String| {
-        ["strip-types", "transform-types", "tsx", "ts-node", "swc"].iter().any(|word| option.contains(word))
-    };
-    let compiled = script.node.iter().any(compiles);
     let is_typed = ["ts", "mts", "cts"].contains(&extension);
     if !(["js", "mjs", "cjs"].contains(&extension) || (is_typed && compiled)) || stem.ends_with(".d") {
         return false;
