@@ -7,8 +7,13 @@ use crate::place;
 use crate::process::{Failed, run, works};
 
 /// Each with the version that tests expect.
-const PACKAGES: [(&str, &str); 4] =
-    [("typescript", "5.9.3"), ("vitest", "3.2.7"), ("jest", "30.5.2"), ("eslint", "9.39.5")];
+const PACKAGES: [(&str, &str); 5] = [
+    ("typescript", "5.9.3"),
+    ("vitest", "3.2.7"),
+    ("jest", "30.5.2"),
+    ("mocha", "11.8.0"),
+    ("eslint", "9.39.5"),
+];
 
 /// Checks for Node and installs what may be missing. Tests look for it at the same place.
 pub fn ready() -> Result<(), Failed> {

@@ -1,5 +1,5 @@
 //! JavaScript and TypeScript: files are parsed by Node or the project's own compiler, types are checked by tsc where the
-//! project has it, tests are run by node --test, Vitest or Jest and read from their reports. Start at `stages`, then
+//! project has it, tests are run by node --test, Vitest, Jest or Mocha and read from their reports. Start at `stages`, then
 //! `runner`, which says what runs a package's tests, and `tests`, which reads what came out.
 
 mod command;
@@ -42,6 +42,7 @@ const NAME: &str = "javascript";
 
 const SYNTAX_SCRIPT: &str = include_str!("../../assets/perspt_syntax.mjs");
 const NODE_SCRIPT: &str = include_str!("../../assets/perspt_node.mjs");
+const MOCHA_SCRIPT: &str = include_str!("../../assets/perspt_mocha.cjs");
 const LOADED_SCRIPT: &str = include_str!("../../assets/perspt_loaded.cjs");
 
 /// Endings of sources.
@@ -131,6 +132,7 @@ impl Stages for JavaScript {
         &[
             ("perspt_syntax.mjs", SYNTAX_SCRIPT),
             ("perspt_node.mjs", NODE_SCRIPT),
+            ("perspt_mocha.cjs", MOCHA_SCRIPT),
             ("perspt_loaded.cjs", LOADED_SCRIPT),
         ]
     }

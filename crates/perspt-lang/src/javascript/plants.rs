@@ -142,5 +142,6 @@ fn test_text(tool: Tool, is_module: bool, name: &str) -> String {
         (Tool::Node, false) => format!("require(\"node:test\").test{body}"),
         (Tool::Vitest, _) => format!("import {{ test as {name} }} from \"vitest\";\n{name}{body}"),
         (Tool::Jest, _) => format!("test{body}"),
+        (Tool::Mocha, _) => format!("it{body}"),
     }
 }

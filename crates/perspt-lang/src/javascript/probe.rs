@@ -8,7 +8,7 @@ use perspt_core::reading::TestEnd;
 use perspt_core::stage::{StageRole, Step, StepEnd, StepOutput};
 
 use super::stages::{NODE, OWN_TOOLS, first};
-use super::{LOADED_SCRIPT, NODE_SCRIPT, SYNTAX_SCRIPT, syntax, tests};
+use super::{LOADED_SCRIPT, MOCHA_SCRIPT, NODE_SCRIPT, SYNTAX_SCRIPT, syntax, tests};
 use crate::plugin::{Machine, Probe, ToolState};
 use crate::shared::report::{both_streams, first_line, output_of, text};
 use crate::shared::step::{step, with_env};
@@ -20,6 +20,8 @@ pub(crate) const INSTALL: &str = "Install Node.js 20 or later.";
 const REINSTALL: &str = "Install the project's packages again.";
 
 const TESTS: &str = "test(\"passes\", () => {});\ntest(\"fails\", () => { throw new Error(\"wrong\"); });\n";
+const MOCHA_TESTS: &str =
+    "it(\"passes\", () => {});\nit(\"fails\", () => { throw new Error(\"wrong\"); });\n";
 const LINTED: &str = "module.exports = [{ rules: { \"no-debugger\": \"error\" } }];\n";
 
 /// One probe for Node, and one for each tool that the project brings.
@@ -81,6 +83,10 @@ fn of_project(tool: &str, program: &str) -> Probe {
             &[("package.json", "{}\n"), ("both.test.js", TESTS)],
             vec!["--json", "--ci", "--cacheDirectory={tmp}/perspt-jest", &output],
         ),
+        "mocha" => (
+            &[("mocha.cjs", MOCHA_SCRIPT), ("both.js", MOCHA_TESTS)],
+            vec!["--no-config", "--no-package", "--reporter=./mocha.cjs", "both.js"],
+        ),
         _ => (
             &[
                 ("eslint.config.js", LINTED),
@@ -92,7 +98,8 @@ fn of_project(tool: &str, program: &str) -> Probe {
         ),
     };
     let run: Vec<&str> = [NODE, program].into_iter().chain(run).collect();
-    let steps = vec![in_project("version", &[NODE, program, "--version"]), in_project("run", &run)];
+    let run = with_env(in_project("run", &run), &[("PERSPT_RESULTS", REPORT)]);
+    let steps = vec![in_project("version", &[NODE, program, "--version"]), run];
     probe(tool, files, steps)
 }
 

@@ -18,21 +18,27 @@ pub(crate) enum Tool {
     Vitest,
     /// Jest.
     Jest,
+    /// Mocha.
+    Mocha,
 }
 
 impl Tool {
+    /// Those that a project brings.
+    pub(crate) const PACKAGES: [Tool; 3] = [Tool::Vitest, Tool::Jest, Tool::Mocha];
+
     /// Its name, which is also that of its package.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Tool::Node => "node",
             Tool::Vitest => "vitest",
             Tool::Jest => "jest",
+            Tool::Mocha => "mocha",
         }
     }
 
     /// The tool of a name.
     pub(crate) fn named(name: &str) -> Option<Tool> {
-        [Tool::Node, Tool::Vitest, Tool::Jest].into_iter().find(|tool| tool.name() == name)
+        std::iter::once(Tool::Node).chain(Tool::PACKAGES).find(|tool| tool.name() == name)
     }
 }
 
@@ -59,7 +65,8 @@ pub(crate) enum Runner {
 }
 
 /// Runners whose reports are not read here.
-const UNREAD: [&str; 9] = ["mocha", "ava", "tap", "tape", "uvu", "jasmine", "karma", "react-scripts", "borp"];
+const UNREAD: [&str; 11] =
+    ["ava", "tap", "tape", "uvu", "jasmine", "karma", "react-scripts", "borp", "bun", "deno", "playwright"];
 
 /// Programs that run another one after them.
 const BEFORE: [&str; 8] = ["npx", "cross-env", "c8", "nyc", "exec", "pnpm", "yarn", "bunx"];
@@ -92,7 +99,7 @@ const DROPPED: [&str; 7] = [
 pub(crate) fn of(package: &Package) -> Option<Runner> {
     let scripted = package.script("test").and_then(|script| in_script(package, script, 0));
     let asked = || {
-        let known = [Tool::Vitest, Tool::Jest].into_iter().find(|tool| package.depends_on(tool.name()));
+        let known = Tool::PACKAGES.into_iter().find(|tool| package.depends_on(tool.name()));
         let other = UNREAD.iter().find(|name| package.depends_on(name));
         let known = known.map(|tool| Runner::Known(tool, Script::default()));
         known.or_else(|| other.map(|name| Runner::Unread((*name).to_owned())))
@@ -146,10 +153,9 @@ fn in_command(package: &Package, words: &[String], depth: usize) -> Option<Runne
         }
         "node" => {
             let at = arguments.iter().position(|word| !word.starts_with('-'))?;
-            let tool =
-                [Tool::Vitest, Tool::Jest].into_iter().find(|tool| arguments[at].contains(tool.name()))?;
+            let tool = Tool::PACKAGES.into_iter().find(|tool| arguments[at].contains(tool.name()))?;
             script.node = arguments[..at].iter().map(|word| (*word).to_owned()).collect();
-            script.options = settings(&arguments[at + 1..]);
+            script.options = options(tool, &arguments[at + 1..]);
             Some(Runner::Known(tool, script))
         }
         "npm" | "run" | "run-s" => {
@@ -159,7 +165,7 @@ fn in_command(package: &Package, words: &[String], depth: usize) -> Option<Runne
         program if UNREAD.contains(&program) => Some(Runner::Unread(program.to_owned())),
         program => match Tool::named(program) {
             Some(tool) => {
-                script.options = settings(arguments);
+                script.options = options(tool, arguments);
                 Some(Runner::Known(tool, script))
             }
             None => in_script(package, called(&program)?, depth + 1),
@@ -186,6 +192,23 @@ fn node(mut script: Script, arguments: &[&str]) -> Runner {
         }
     }
     Runner::Known(Tool::Node, script)
+}
+
+/// What a script tells a runner and matters to what is run.
+fn options(tool: Tool, arguments: &[&str]) -> Vec<String> {
+    let is_kept = |word: &&&str| {
+        !["--bail", "-b", "--watch", "-w", "--exit", "--parallel", "-p"].contains(word)
+            && !["--reporter", "-R"].iter().any(|option| word.starts_with(option))
+    };
+    match tool {
+        // It is told its files; a name after `--reporter` would be one of them.
+        Tool::Mocha => {
+            let named = |at: usize| at > 0 && ["--reporter", "-R"].contains(&arguments[at - 1]);
+            let words = arguments.iter().enumerate().filter(|(at, _)| !named(*at)).map(|(_, word)| word);
+            words.filter(is_kept).map(|word| (*word).to_owned()).collect()
+        }
+        Tool::Node | Tool::Vitest | Tool::Jest => settings(arguments),
+    }
 }
 
 /// Where a runner finds its configuration.
@@ -237,6 +260,17 @@ pub(crate) fn suites(files: &dyn Files, root: &Root) -> Vec<Suite> {
             suite.files.push(path);
         }
     }
+    // Newer versions of Node run TypeScript as it is; where there is nothing else, that is what is meant.
+    for suite in &mut found {
+        let is_node = matches!(&suite.runner, Runner::Known(Tool::Node, script) if script.files.is_empty());
+        if is_node && suite.files.is_empty() {
+            let own = roots::own_sources(files, root).into_iter();
+            let own = own.filter(|path| roots::nearest(&dirs, path) == Some(&suite.dir));
+            let is_typed =
+                |path: &RelPath| path.below(&suite.dir).is_some_and(|below| is_for_node(path, below, true));
+            suite.files = own.filter(is_typed).collect();
+        }
+    }
     found
 }
 
@@ -248,8 +282,11 @@ impl Suite {
             Runner::Known(Tool::Node, script) if !script.files.is_empty() => {
                 script.files.iter().any(|named| names(named, below))
             }
-            Runner::Known(Tool::Node, script) => is_for_node(path, below, script),
+            Runner::Known(Tool::Node, script) => is_for_node(path, below, compiles(script)),
             Runner::Known(Tool::Vitest | Tool::Jest, _) | Runner::Unread(_) => is_test_name(path),
+            Runner::Known(Tool::Mocha, _) => {
+                is_test_name(path) || below.split('/').rev().skip(1).any(|part| part == "test")
+            }
         }
     }
 }
@@ -263,10 +300,15 @@ fn names(named: &str, below: &str) -> bool {
         || glob::path_matches(named, below)
 }
 
+/// Whether a script lets Node run TypeScript.
+fn compiles(script: &Script) -> bool {
+    const WORDS: [&str; 5] = ["strip-types", "transform-types", "tsx", "ts-node", "swc"];
+    script.node.iter().any(|option| WORDS.iter().any(|word| option.contains(word)))
+}
+
 /// What Node runs by itself: names that say so, and whatever lies in a folder called `test`.
-fn is_for_node(path: &RelPath, below: &str, script: &Script) -> bool {
+fn is_for_node(path: &RelPath, below: &str, compiled: bool) -> bool {
     let (stem, extension) = path.name().rsplit_once('.').unwrap_or((path.name(), ""));
-    let compiled = script.node.iter().any(|option| option.contains("strip-types") || option.contains("ts"));
     let is_typed = ["ts", "mts", "cts"].contains(&extension);
     if !(["js", "mjs", "cjs"].contains(&extension) || (is_typed && compiled)) || stem.ends_with(".d") {
         return false;

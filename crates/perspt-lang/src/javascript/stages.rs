@@ -20,10 +20,11 @@ pub(crate) const NODE: &str = "node";
 pub(crate) const MODULES: &str = "node_modules";
 
 /// Tools that a project brings itself: the package, and the file in it that is run.
-pub(crate) const OWN_TOOLS: [(&str, &str); 4] = [
+pub(crate) const OWN_TOOLS: [(&str, &str); 5] = [
     ("typescript", "bin/tsc"),
     ("vitest", "vitest.mjs"),
     ("jest", "bin/jest.js"),
+    ("mocha", "bin/mocha.js"),
     ("eslint", "bin/eslint.js"),
 ];
 
@@ -150,7 +151,7 @@ fn tests(root: &Root, files: &dyn Files, terms: &Terms<'_>) -> Result<Stage, NoT
         if !tools.contains(&tool.name()) {
             tools.push(tool.name());
         }
-        steps.push(run(&suite, tool, script, terms, files, steps.len())?);
+        steps.extend(run(&suite, tool, script, terms, files, steps.len())?);
     }
     let tool = if tools.is_empty() { vec![NODE] } else { tools }.join(", ").replace(NODE, "node test");
     let role = if terms.preset == Preset::Minimal { StageRole::Shown } else { StageRole::Required };
@@ -162,10 +163,12 @@ fn unread(name: &str) -> NoTool {
         stage: StageKind::Test,
         tool: name.to_owned(),
         why: format!("the project's tests run with {name}, whose report perspt does not read"),
-        install: "perspt reads the reports of node --test, vitest and jest.".to_owned(),
+        install: "perspt reads the reports of node --test, vitest, jest and mocha.".to_owned(),
     }
 }
 
+/// The steps of a suite. Where all its test files share a process, those that were there also run without the new ones,
+/// which could help them.
 fn run(
     suite: &Suite,
     tool: Tool,
@@ -173,34 +176,39 @@ fn run(
     terms: &Terms<'_>,
     files: &dyn Files,
     number: usize,
-) -> Result<Step, NoTool> {
-    let [results, loaded] = reports(number);
-    let named = named_files(suite, tool, terms.selection);
-    let mut argv: Vec<String> = vec![NODE.to_owned()];
-    argv.extend(script.node.iter().cloned());
-    match tool {
-        Tool::Node => {
-            argv.push("--test".to_owned());
-            argv.push("--test-reporter={assets}/perspt_node.mjs".to_owned());
-            argv.push(format!("--test-reporter-destination={results}"));
-        }
-        Tool::Vitest | Tool::Jest => {
-            let lack = || not_installed(StageKind::Test, tool.name(), &suite.dir, files);
-            let program = find(terms.machine, tool.name(), &suite.dir).ok_or_else(lack)?;
-            works(StageKind::Test, tool.name(), terms.tools)?;
-            argv.push(program.to_owned());
-            argv.extend(options(tool, &results));
-            // Otherwise the settings would be compiled into the folder of packages, where nothing may be written.
-            if tool == Tool::Vitest && is_from((3, 2), tool.name(), terms.tools) {
-                argv.push("--configLoader=runner".to_owned());
-            }
-            argv.extend(script.options.iter().cloned());
-        }
+) -> Result<Vec<Step>, NoTool> {
+    let mut program_words: Vec<String> = vec![NODE.to_owned()];
+    program_words.extend(script.node.iter().cloned());
+    if tool == Tool::Node {
+        program_words.push("--test".to_owned());
+    } else {
+        let lack = || not_installed(StageKind::Test, tool.name(), &suite.dir, files);
+        program_words.push(find(terms.machine, tool.name(), &suite.dir).ok_or_else(lack)?.to_owned());
+        works(StageKind::Test, tool.name(), terms.tools)?;
     }
-    argv.extend(named);
-    let argv: Vec<&str> = argv.iter().map(String::as_str).collect();
     let name = program(tool.name(), &suite.dir);
-    let mut step = Step { profile: Profile::Test, ..step(&name, &argv, &suite.dir) };
+    let whole = |name: &str, number: usize, more: &[String]| {
+        let mut argv = program_words.clone();
+        argv.extend(options(tool, &reports(number)[0], terms));
+        argv.extend(script.options.iter().cloned());
+        argv.extend(more.iter().cloned());
+        test_step(name, &argv, &suite.dir, script, number)
+    };
+    let named = named_files(suite, tool, terms.selection);
+    let mut steps = vec![whole(&name, number, &named)];
+    let new = terms.selection.new_tests.iter().filter(|path| path.is_within(&suite.dir));
+    let ignored: Vec<String> =
+        new.filter_map(|path| path.below(&suite.dir)).map(|path| format!("--ignore={path}")).collect();
+    if tool == Tool::Mocha && !ignored.is_empty() {
+        steps.push(whole(&format!("{name} without new files"), number + 1, &ignored));
+    }
+    Ok(steps)
+}
+
+fn test_step(name: &str, argv: &[String], dir: &RelPath, script: &Script, number: usize) -> Step {
+    let [results, loaded] = reports(number);
+    let argv: Vec<&str> = argv.iter().map(String::as_str).collect();
+    let mut step = Step { profile: Profile::Test, ..step(name, &argv, dir) };
     step.env.extend(script.env.iter().cloned());
     let own = script.env.iter().find(|(name, _)| name == "NODE_OPTIONS").map(|(_, value)| value.as_str());
     let preload = "--require \"{assets}/perspt_loaded.cjs\"";
@@ -208,40 +216,51 @@ fn run(
     step = with_env(step, &RUNS_TESTS);
     step.env.extend(BTreeMap::from([
         ("NODE_OPTIONS".to_owned(), options),
+        ("PERSPT_RESULTS".to_owned(), results.clone()),
         ("PERSPT_LOADED".to_owned(), loaded.clone()),
         ("PERSPT_TREE".to_owned(), "{tree}".to_owned()),
     ]));
     step.reports = vec![results, loaded];
-    Ok(step)
+    step
 }
 
 /// Output that can be read; and no runner that waits for changes or writes what a later run would read.
 const RUNS_TESTS: [(&str, &str); 4] =
     [("NO_COLOR", "1"), ("FORCE_COLOR", "0"), ("CI", "1"), ("JEST_HASTE_MAP_FORCE_NODE_FS", "1")];
 
-fn options(tool: Tool, results: &str) -> Vec<String> {
+/// How a runner is told to report, and not to let test files share more than it must.
+fn options(tool: Tool, results: &str, terms: &Terms<'_>) -> Vec<String> {
     let report = format!("--outputFile={results}");
-    let words: &[&str] = match tool {
-        Tool::Node => &[],
-        // Each test file has a process or a context of its own, whatever the project's settings say.
-        Tool::Vitest => &[
-            "run",
-            "--reporter=json",
-            "--isolate",
-            "--watch=false",
-            "--coverage.enabled=false",
-            "--cache=false",
-        ],
-        Tool::Jest => &[
+    let destination = format!("--test-reporter-destination={results}");
+    let mut words: Vec<&str> = match tool {
+        Tool::Node => vec!["--test-reporter={assets}/perspt_node.mjs", &destination],
+        Tool::Vitest => {
+            vec![
+                "run",
+                "--reporter=json",
+                "--isolate",
+                "--watch=false",
+                "--coverage.enabled=false",
+                "--cache=false",
+                &report,
+            ]
+        }
+        Tool::Jest => vec![
             "--json",
             "--testLocationInResults",
             "--ci",
             "--watchAll=false",
             "--coverage=false",
             "--cacheDirectory={tmp}/perspt-jest",
+            &report,
         ],
+        Tool::Mocha => vec!["--reporter={assets}/perspt_mocha.cjs", "--no-bail"],
     };
-    words.iter().map(|word| (*word).to_owned()).chain([report]).collect()
+    // Otherwise the settings would be compiled into the folder of packages, where nothing may be written.
+    if tool == Tool::Vitest && is_from((3, 2), tool.name(), terms.tools) {
+        words.push("--configLoader=runner");
+    }
+    words.into_iter().map(str::to_owned).collect()
 }
 
 /// The files that a step names. Node is given each: what it would choose itself differs from version to version.
@@ -252,6 +271,8 @@ fn named_files(suite: &Suite, tool: Tool, selection: &Selection) -> Vec<String> 
     match tool {
         Tool::Node => suite.files.iter().filter(is_asked).map(below).collect(),
         // Nothing is named where all are run; what is named must still be one that the settings choose.
+        // It runs a file that it is told to run, whatever its settings say: so it is told none.
+        Tool::Mocha => Vec::new(),
         Tool::Vitest | Tool::Jest => {
             let only = selection.only.iter().filter(|(path, _)| path.is_within(&suite.dir));
             only.map(|(path, _)| below(path)).collect()

@@ -195,7 +195,12 @@ impl Run<'_> {
                 self.residuals.push(self.failure(&name, test, &message, path.as_ref(), tool));
             }
             let message = shortened(first_line(&message));
-            self.tests.results.insert(name, TestResult { end, file: path.clone(), message });
+            // Of two runs the worse one counts.
+            let result = TestResult { end, file: path.clone(), message };
+            match self.tests.results.get(&name).is_some_and(|known| known.end == TestEnd::Failed) {
+                true => {}
+                false => drop(self.tests.results.insert(name, result)),
+            }
         }
         if file.status == "failed" && !failed && !is_empty_suite(&file.message) {
             self.residuals.push(self.broken(file, path, tool));
@@ -239,6 +244,10 @@ impl Run<'_> {
         let mut residual = Residual::error(component, class, tool.name(), message);
         residual.score = Milli::units(UNNAMED_TEST.units());
         residual.symbol = module.map(|module| module.replace(&seen_as, ""));
+        if class == Class::ModuleMissing {
+            residual.hint =
+                Some("Use what is installed, or what Node brings; nothing is installed for you.".to_owned());
+        }
         let spot = thrown_at(&text, self.context);
         residual.place = spot.as_ref().and_then(|(_, line, column)| place(*line, *column));
         let at = spot.map(|(at, ..)| at).or(path);
@@ -283,7 +292,7 @@ impl Run<'_> {
             .filter_map(|file| in_tree(self.context, &file.name))
             .collect();
         match tool {
-            Tool::Node => {
+            Tool::Node | Tool::Mocha => {
                 let failing = report.test_results.iter().filter_map(|file| in_tree(self.context, &file.name));
                 let failing: BTreeSet<RelPath> = failing.filter(|file| !passing.contains(file)).collect();
                 // A process that a test started counts where any test passed.

@@ -33,6 +33,7 @@ pub fn machine() -> Machine {
         ("typescript", "bin/tsc"),
         ("vitest", "vitest.mjs"),
         ("jest", "bin/jest.js"),
+        ("mocha", "bin/mocha.js"),
         ("eslint", "bin/eslint.js"),
     ];
     let place = |(tool, file): (&str, &str)| {
@@ -276,6 +277,42 @@ fn jest_is_read_test_by_test_and_settings_that_it_cannot_read_are_named() {
 }
 
 #[test]
+fn mocha_shares_a_process_so_old_files_also_run_without_new_ones() {
+    let manifest =
+        "{\"name\": \"demo\", \"scripts\": {\"test\": \"mocha 'test/**/*.js' --reporter dot --exit\"}}";
+    let files = Map::of(&[
+        ("package.json", manifest),
+        ("sum.js", "exports.sum = (a, b) => (globalThis.helped ? 3 : a - b);\n"),
+        (
+            "test/z.js",
+            "const { sum } = require('../sum');\ndescribe('sums', () => { it('adds', () => { if (sum(1, 2) !== 3) throw new Error('wrong'); }); it.skip('not', () => {}); });\n",
+        ),
+        ("test/new.js", "globalThis.helped = true;\nit('helps', () => {});\n"),
+    ]);
+    let reading = read(&files, StageKind::Test);
+    let expected = [
+        ("test/new.js::helps", TestEnd::Passed),
+        ("test/z.js::sums::adds", TestEnd::Passed),
+        ("test/z.js::sums::not", TestEnd::Skipped),
+    ];
+    assert_eq!(ends(&reading), expected.into(), "{:?}", reading.residuals);
+    assert!(reading.looked.contains(&path("sum.js")));
+    let selection = Selection { new_tests: [path("test/new.js")].into(), ..Selection::default() };
+    let slot = slot();
+    slot.lay_out(&files, javascript());
+    let root = javascript().roots(&files).remove(0);
+    let (machine, tools) = (machine(), working());
+    let stages = javascript().stages(&root, &files, &terms(&machine, &tools, &selection));
+    let stage = stages.into_iter().flatten().find(|stage| stage.kind == StageKind::Test).unwrap();
+    let outputs = slot.outputs(javascript(), &stage);
+    let reading = slot.read_outputs(javascript(), &stage, &outputs, &root, &files);
+    assert_eq!(ends(&reading)["test/z.js::sums::adds"], TestEnd::Failed);
+    assert_eq!(classes(&reading), ["test-failed"]);
+    let exits = files.with("test/z.js", "it('exits', () => process.exit(0));\n");
+    assert_eq!(classes(&read(&exits, StageKind::Test)), ["report-missing"]);
+}
+
+#[test]
 fn settings_that_match_no_test_leave_none_collected() {
     let test = format!("{VITEST}test('a', () => {{}});\n");
     let config = "export default { test: { include: ['nowhere/**'] } };\n";
@@ -364,7 +401,7 @@ fn types_are_checked_where_the_project_is_set_up_for_it_and_a_compiler_that_is_n
     let vitest = package("vitest run", &[("pnpm-lock.yaml", "")]);
     let lack = kinds(&vitest, &Machine::default())[1].clone().unwrap_err();
     assert!(lack.contains("pnpm install"), "{lack}");
-    let other = package("mocha", &[("test/a.test.js", "")]);
+    let other = package("ava", &[("test/a.test.js", "")]);
     assert!(kinds(&other, &machine())[1].is_err(), "a runner whose report is not read is named");
 }
 
@@ -411,9 +448,13 @@ fn every_stage_sees_what_is_planted_for_it() {
         ("package.json", "{\"name\": \"demo\", \"scripts\": {\"test\": \"node --test\"}}"),
         ("test-a.js", "require('node:test')('a', () => {});\n"),
     ]);
+    let mocha = Map::of(&[
+        ("package.json", "{\"name\": \"demo\", \"scripts\": {\"test\": \"mocha\"}}"),
+        ("test/a.js", "it('a', () => {});\n"),
+    ]);
     let none = package("node --test", &[]);
     let single = package("node --test check.js", &[("check.js", "import 'node:test';\n")]);
-    for files in [vitest, jest, commonjs, none, single, node(RIGHT)] {
+    for files in [vitest, jest, mocha, commonjs, none, single, node(RIGHT)] {
         let root = javascript().roots(&files).remove(0);
         for kind in [StageKind::Syntax, StageKind::Type, StageKind::Test] {
             for plant in javascript().plants(kind, &root, &files, "planted0a1b") {

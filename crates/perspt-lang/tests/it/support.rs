@@ -289,7 +289,12 @@ pub fn working() -> Tools {
         "node", "eslint",
     ];
     let others = others.iter().map(works);
-    let versions = [("typescript", "Version 5.9.3"), ("vitest", "vitest/3.2.7"), ("jest", "30.5.2")];
+    let versions = [
+        ("typescript", "Version 5.9.3"),
+        ("vitest", "vitest/3.2.7"),
+        ("jest", "30.5.2"),
+        ("mocha", "11.8.0"),
+    ];
     let versions = versions.map(|(tool, version)| (tool.to_owned(), ToolState::works(version)));
     others.chain(versions).chain([("python3".to_owned(), PYTHON.clone())]).collect()
 }
