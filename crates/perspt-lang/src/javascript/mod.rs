@@ -10,6 +10,7 @@ mod manifest;
 mod modules;
 mod plants;
 mod probe;
+mod results;
 mod roots;
 mod runner;
 mod stages;
