@@ -10,6 +10,7 @@ mod manifest;
 mod modules;
 mod plants;
 mod probe;
+mod results;
 mod roots;
 mod runner;
 mod stages;
@@ -175,6 +176,12 @@ impl Stages for JavaScript {
         let of = |class: Class| reading.residuals.iter().find(|residual| residual.class == class);
         if let Some(refused) = of(Class::ToolRefused) {
             return Some(refused.message.clone());
+        }
+        // With nothing but settings to complain of, the compiler may have looked at no file.
+        let alone = reading.residuals.iter().all(|residual| residual.class == Class::ManifestError);
+        let refused = of(Class::ManifestError).filter(|_| alone && reading.stage.kind == StageKind::Type);
+        if let Some(refused) = refused {
+            return Some(format!("tsc refuses the project's settings: {}", refused.message));
         }
         let missing = of(Class::ModuleMissing).filter(|_| reading.stage.kind == StageKind::Test)?;
         Some(format!("the package `{}` is not installed", missing.symbol.as_deref().unwrap_or_default()))

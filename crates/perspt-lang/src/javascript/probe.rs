@@ -8,7 +8,7 @@ use perspt_core::reading::TestEnd;
 use perspt_core::stage::{StageRole, Step, StepEnd, StepOutput};
 
 use super::stages::{NODE, OWN_TOOLS, first};
-use super::{LOADED_SCRIPT, MOCHA_SCRIPT, NODE_SCRIPT, SYNTAX_SCRIPT, syntax, tests};
+use super::{LOADED_SCRIPT, MOCHA_SCRIPT, NODE_SCRIPT, SYNTAX_SCRIPT, results, syntax};
 use crate::plugin::{Machine, Probe, ToolState};
 use crate::shared::report::{both_streams, first_line, output_of, text};
 use crate::shared::step::{step, with_env};
@@ -165,7 +165,7 @@ fn saw_both(tool: &str, run: &StepOutput) -> bool {
             files.len() >= 2 && files.iter().filter(|file| is_wrong(file)).count() == 1
         }
         _ => {
-            let found = tests::parse(&report).unwrap_or_default();
+            let found = results::parse(&report).unwrap_or_default();
             let results = found.test_results.iter().flat_map(|file| &file.assertion_results);
             let ends: BTreeMap<&str, TestEnd> =
                 results.map(|test| (test.title.as_str(), test.end())).collect();

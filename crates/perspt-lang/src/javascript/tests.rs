@@ -7,9 +7,9 @@ use perspt_core::path::RelPath;
 use perspt_core::reading::{Reading, TestEnd, TestName, TestResult, Tests};
 use perspt_core::residual::{Class, Component, Milli, Residual};
 use perspt_core::stage::{Stage, Step, StepEnd, StepOutput};
-use serde::Deserialize;
 
 use super::modules::{self, Graph};
+use super::results::{Assertion, Ended, FileResult, Report, parse};
 use super::runner::Tool;
 use super::settings_files;
 use crate::plugin::ReadContext;
@@ -20,70 +20,6 @@ use crate::shared::report::{
 };
 
 const EXITED: &str = "Something ended the process: look for a call that exits, such as `process.exit`.";
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Report {
-    pub test_results: Vec<FileResult>,
-}
-
-/// One test file.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct FileResult {
-    pub name: String,
-    #[serde(default)]
-    status: String,
-    #[serde(default)]
-    message: String,
-    #[serde(default)]
-    pub assertion_results: Vec<Assertion>,
-}
-
-/// One test.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Assertion {
-    #[serde(default)]
-    ancestor_titles: Vec<String>,
-    pub title: String,
-    status: String,
-    #[serde(default)]
-    failure_messages: Option<Vec<String>>,
-    #[serde(default)]
-    location: Option<Location>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Location {
-    line: u64,
-    column: u64,
-}
-
-impl Assertion {
-    /// How it ended.
-    pub(crate) fn end(&self) -> TestEnd {
-        match self.status.as_str() {
-            "passed" => TestEnd::Passed,
-            "failed" => TestEnd::Failed,
-            _ => TestEnd::Skipped,
-        }
-    }
-}
-
-/// What a process said when it ended.
-#[derive(Debug, Deserialize)]
-struct Ended {
-    #[serde(default)]
-    main: Option<String>,
-    whole: bool,
-    loaded: Vec<String>,
-}
-
-/// A report; `None` where it is not whole.
-pub(crate) fn parse(text: &str) -> Option<Report> {
-    serde_json::from_str(text).ok()
-}
 
 /// The reading of a test stage.
 pub(crate) fn read(stage: &Stage, outputs: &[StepOutput], context: &ReadContext<'_>) -> Reading {

@@ -130,9 +130,11 @@ fn finding(line: &str, dir: &RelPath, context: &ReadContext<'_>) -> Option<Resid
     }
     let module = (number == 2307).then(|| message.split('\'').nth(1)).flatten();
     let (component, class) = match (number, module) {
-        (1000..2000, _) if spot.is_some() => (Component::Syn, Class::SyntaxError),
         (_, Some(module)) => modules::class_of(module, context.files),
-        (_, None) if spot.is_none() => (Component::Boot, Class::ManifestError),
+        (_, None) if spot.as_ref().is_none_or(|(path, ..)| path.extension() == Some("json")) => {
+            (Component::Boot, Class::ManifestError)
+        }
+        (1000..2000, None) => (Component::Syn, Class::SyntaxError),
         (_, None) => (Component::Syn, Class::CompileError),
     };
     let mut residual = Residual::error(component, class, TOOL, format!("TS{code}: {message}"));

@@ -359,6 +359,15 @@ fn type_errors_have_their_place_and_the_files_that_were_checked_are_listed() {
     assert_eq!(reading.looked, [path("src/a.ts"), path("src/c.ts")].into());
     let broken = read(&files.with("tsconfig.json", "{\"include\": [\"nowhere\"]}"), StageKind::Type);
     assert_eq!(classes(&broken), ["manifest-error"]);
+    assert!(javascript().environment_fault(&broken).unwrap().contains("TS18003"));
+    let refused = read(
+        &files.with("tsconfig.json", "{\"compilerOptions\": {\"module\": \"nonsense\"}}"),
+        StageKind::Type,
+    );
+    let last = refused.residuals.last().unwrap();
+    assert_eq!((last.class, last.file.clone()), (Class::ManifestError, Some(path("tsconfig.json"))));
+    assert_eq!(javascript().environment_fault(&refused), None, "it looked all the same");
+    assert_eq!(javascript().environment_fault(&reading), None, "old errors are the tree's own");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use perspt_core::residual::Class;
 use perspt_lang::plugin::{CommandKind, FromCandidate, Host, Machine};
 
 use crate::javascript_read::{javascript, node, read};
-use crate::support::{Map, as_it_was, classes, facts, path, structure};
+use crate::support::{Map, as_it_was, classes, facts, path, stage, structure, working};
 
 const TESTS: &str = "import test, { describe } from 'node:test';\nimport assert from 'node:assert';\n\
                      import { sum } from '../src/sum.js';\n\nconst cases = [\n  [1, 2, 3],\n  [2, 2, 4],\n];\n\n\
@@ -183,6 +183,39 @@ fn roots_are_projects_and_no_data_and_a_script_in_another_project_makes_none() {
     assert_eq!(dirs(&[("pyproject.toml", ""), ("app.py", ""), ("static/app.js", "")]).len(), 0);
     assert_eq!(dirs(&[("app.py", ""), ("web/app.test.js", "")]).len(), 1);
     assert_eq!(dirs(&[("api/pyproject.toml", ""), ("api/a.py", ""), ("web/package.json", named)]), ["web"]);
+}
+
+#[test]
+fn which_files_node_is_given_is_what_the_script_says_and_else_what_node_would_choose() {
+    let given = |script: &str, more: &[&str]| -> Vec<String> {
+        let manifest = format!(
+            "{{\"name\": \"x\", \"scripts\": {{\"test\": \"{script}\", \"test:unit\": \"node --test lib\"}}}}"
+        );
+        let mut files = Map::of(&[("package.json", &manifest)]);
+        more.iter().for_each(|name| files.put(name, ""));
+        let root = javascript().roots(&files).remove(0);
+        let stage = stage(javascript(), &root, &files, StageKind::Test, &Machine::default(), &working());
+        let argv = &stage.steps[0].argv;
+        let at = argv.iter().position(|word| word.starts_with("--test-reporter-destination")).unwrap();
+        argv[1..]
+            .iter()
+            .take(at - 1)
+            .filter(|word| word.starts_with("--import="))
+            .chain(&argv[at + 1..])
+            .cloned()
+            .collect()
+    };
+    let usual = ["a.test.js", "test/b.js", "test/c.ts", "src/d.test.ts", "e.spec.js", "src/f.js"];
+    assert_eq!(given("node --test", &usual), ["a.test.js", "test/b.js"]);
+    assert_eq!(given("node --test --test-reporter spec 'src/**/*.test.{js,ts}'", &usual), ["src/d.test.ts"]);
+    assert_eq!(
+        given("npm run lint && c8 node --import=./hook.js --test ./test/", &usual),
+        ["--import=./hook.js", "test/b.js", "test/c.ts"]
+    );
+    assert_eq!(given("npm run test:unit", &["lib/x.js", "a.test.js"]), ["lib/x.js"]);
+    assert_eq!(given("echo none && exit 1", &["a.test.js"]), ["a.test.js"]);
+    assert_eq!(given("tsx --test", &usual), ["a.test.js", "src/d.test.ts", "test/b.js", "test/c.ts"]);
+    assert_eq!(given("node --test", &["src/d.test.ts", "src/d.ts", "src/d.test.d.ts"]), ["src/d.test.ts"]);
 }
 
 struct Fake(Vec<&'static str>);
