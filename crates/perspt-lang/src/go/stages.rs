@@ -7,9 +7,10 @@ use perspt_core::reading::StageKind;
 use perspt_core::stage::{Preset, Profile, Root, Stage, StageRole, Step};
 
 use super::manifest::Manifest;
-use super::{probe, roots};
-use crate::plugin::{Cache, Fetch, Files, Host, Machine, NoTool, Selection, Terms, ToolState, Tools};
+use super::roots;
+use crate::plugin::{Cache, Fetch, Files, Host, Machine, NoTool, Selection, Terms};
 use crate::shared::step::{in_tree, step, with_env};
+use crate::shared::works::works;
 
 /// The tools, as their probes call them.
 pub(crate) const GO: &str = "go";
@@ -49,22 +50,6 @@ pub(crate) fn stages(root: &Root, files: &dyn Files, terms: &Terms<'_>) -> Vec<R
     });
     let is_wanted = |lint: &Result<Stage, NoTool>| lint.is_ok() || terms.preset == Preset::Strict;
     [build, test].into_iter().chain(Some(lint).filter(is_wanted)).collect()
-}
-
-fn works(stage: StageKind, tool: &str, tools: &Tools) -> Result<(), NoTool> {
-    let missing = |why: &str, install: &str| NoTool {
-        stage,
-        tool: tool.to_owned(),
-        why: why.to_owned(),
-        install: install.to_owned(),
-    };
-    match tools.get(tool) {
-        Some(ToolState::Works { .. }) => Ok(()),
-        Some(ToolState::Missing { why, install } | ToolState::Broken { why, install }) => {
-            Err(missing(why, install))
-        }
-        None => Err(missing("it was not probed", probe::INSTALL)),
-    }
 }
 
 /// A step of go with the environment that the project cannot choose: flags, an environment file and a toolchain of its

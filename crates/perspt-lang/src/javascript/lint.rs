@@ -8,9 +8,10 @@ use perspt_core::residual::{Class, Component, Residual};
 use perspt_core::stage::{Root, Stage, StepOutput};
 use serde::Deserialize;
 
-use super::stages::{by_node, find, not_installed, works};
+use super::stages::{by_node, find, not_installed};
 use crate::plugin::{Files, NoTool, ReadContext, Terms};
 use crate::shared::report::{self, abnormal_end, did_not_look, in_tree, measured, place, unexplained};
+use crate::shared::works::works;
 
 const TOOL: &str = "eslint";
 const REPORT: &str = "{tmp}/perspt-eslint.json";

@@ -9,9 +9,10 @@ use perspt_core::stage::{Preset, Profile, Root, Stage, StageRole, Step};
 
 use super::manifest;
 use super::runner::{self, Runner, Script, Suite, Tool};
-use super::{lint, probe, roots, types};
+use super::{lint, roots, types};
 use crate::plugin::{Files, Host, Machine, NoTool, Selection, Terms, ToolState, Tools};
 use crate::shared::step::{in_tree, step, with_env};
+use crate::shared::works::works;
 
 /// Node, as its probe calls it.
 pub(crate) const NODE: &str = "node";
@@ -74,23 +75,6 @@ pub(crate) fn stages(root: &Root, files: &dyn Files, terms: &Terms<'_>) -> Vec<R
         all.extend(lint::stage(root, files, terms));
     }
     all
-}
-
-/// Whether a tool can be used, by what its probe saw.
-pub(crate) fn works(stage: StageKind, tool: &str, tools: &Tools) -> Result<(), NoTool> {
-    let lack = |why: &str, install: &str| NoTool {
-        stage,
-        tool: tool.to_owned(),
-        why: why.to_owned(),
-        install: install.to_owned(),
-    };
-    match tools.get(tool) {
-        Some(ToolState::Works { .. }) => Ok(()),
-        Some(ToolState::Missing { why, install } | ToolState::Broken { why, install }) => {
-            Err(lack(why, install))
-        }
-        None => Err(lack("it was not probed", probe::INSTALL)),
-    }
 }
 
 /// Whether a tool's version is this one or later.

@@ -8,10 +8,11 @@ use perspt_core::residual::{Class, Component, Residual};
 use perspt_core::stage::{Preset, Root, Stage, StageRole, Step, StepOutput};
 
 use super::manifest::Package;
-use super::stages::{by_node, find, not_installed, works};
+use super::stages::{by_node, find, not_installed};
 use super::{is_source, modules};
 use crate::plugin::{Files, NoTool, ReadContext, Terms};
 use crate::shared::report::{self, abnormal_end, did_not_look, in_tree, measured, place, unexplained};
+use crate::shared::works::works;
 
 /// The compiler's package.
 pub(crate) const TYPESCRIPT: &str = "typescript";

@@ -8,11 +8,12 @@ use perspt_core::stage::{Preset, Profile, Root, Stage, Step};
 
 use super::checkers::{self, Checker, RUFF};
 use super::layout::PYTHON as SYNTAX;
+use super::roots;
 use super::settings::Settings;
 use super::tox::TestCommand;
-use super::{probe, roots};
 use crate::plugin::{Files, Host, Machine, NoTool, Selection, Terms, ToolState, Tools};
 use crate::shared::step::{in_tree, step, with_env};
+use crate::shared::works::works;
 use crate::syntax::parse;
 
 /// The interpreter, pytest and unittest, as their probes call them.
@@ -157,22 +158,6 @@ fn is_for_pytest(text: &str) -> bool {
     let imported = source.imports.iter().flat_map(|import| &import.binds);
     let mut origins = imported.map(|(_, origin)| origin.split('.').next().unwrap_or(origin));
     origins.any(|origin| origin == "pytest") || source.tests().any(|test| !has_bases(&test.scope))
-}
-
-fn works(stage: StageKind, tool: &str, tools: &Tools) -> Result<(), NoTool> {
-    let missing = |why: &str, install: &str| NoTool {
-        stage,
-        tool: tool.to_owned(),
-        why: why.to_owned(),
-        install: install.to_owned(),
-    };
-    match tools.get(tool) {
-        Some(ToolState::Works { .. }) => Ok(()),
-        Some(ToolState::Missing { why, install } | ToolState::Broken { why, install }) => {
-            Err(missing(why, install))
-        }
-        None => Err(missing("it was not probed", probe::install(tool))),
-    }
 }
 
 /// Prints the interpreter and every package that it finds, with its version and place.

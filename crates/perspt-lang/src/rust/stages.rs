@@ -8,9 +8,10 @@ use perspt_core::reading::StageKind;
 use perspt_core::stage::{Preset, Profile, Root, Stage, Step, Streams};
 
 use super::{TARGET_DIR, lint, manifest};
-use crate::plugin::{Files, NoTool, Selection, Terms, ToolState, Tools};
+use crate::plugin::{Files, NoTool, Selection, Terms};
 use crate::shared::step::{step, with_env};
 use crate::shared::toml;
+use crate::shared::works::works;
 
 /// The tools, as their probes call them.
 pub(crate) const CARGO: &str = "cargo";
@@ -30,22 +31,6 @@ pub(crate) fn stages(root: &Root, files: &dyn Files, terms: &Terms<'_>) -> Vec<R
         .map(|()| Stage::required(StageKind::Test, "cargo test", test_steps(root, files, terms.selection)));
     let lint = (terms.preset == Preset::Strict).then(lint);
     [build].into_iter().chain(lint).chain([test]).collect()
-}
-
-fn works(stage: StageKind, tool: &str, tools: &Tools) -> Result<(), NoTool> {
-    let missing = |why: &str, install: &str| NoTool {
-        stage,
-        tool: tool.to_owned(),
-        why: why.to_owned(),
-        install: install.to_owned(),
-    };
-    match tools.get(tool) {
-        Some(ToolState::Works { .. }) => Ok(()),
-        Some(ToolState::Missing { why, install } | ToolState::Broken { why, install }) => {
-            Err(missing(why, install))
-        }
-        None => Err(missing("it was not probed", super::probe::install(tool))),
-    }
 }
 
 /// A cargo step with the environment that keeps its output readable and its files in the slot.

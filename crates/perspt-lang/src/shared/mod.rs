@@ -13,3 +13,4 @@ pub(crate) mod report;
 pub(crate) mod step;
 pub(crate) mod stubs;
 pub(crate) mod toml;
+pub(crate) mod works;
