@@ -7,7 +7,7 @@ use perspt_core::path::RelPath;
 use perspt_core::tree::Change;
 
 use super::manifest::MANIFEST;
-use super::{decides_evidence, is_runner_settings, is_source, roots};
+use super::{decides_evidence, is_runner_settings, is_source, lint, roots};
 use crate::plugin::{Files, Pair};
 use crate::shared::compare::Comparison;
 use crate::shared::reaches_tests;
@@ -53,6 +53,13 @@ fn rules(pair: &Pair<'_>, change: &Change, set_up: &str) -> Vec<ChangedEvidence>
         let keys: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
         let changed = keys.into_iter().filter(|key| before.get(*key) != after.get(*key));
         return changed.map(|key| entry(path, format!("`{key}` is not what it was"), false)).collect();
+    }
+    if lint::is_configuration(path) {
+        // Where nothing configured the linter it was not run, so the first settings can only add findings.
+        let was_run = pair.base.tree().entries.keys().any(lint::is_configuration);
+        let found =
+            was_run.then(|| entry(path, format!("`{path}` decides what is linted, and it {did}"), false));
+        return found.into_iter().collect();
     }
     if decides_evidence(path) {
         return vec![entry(path, format!("`{path}` decides how tests run, and it {did}"), false)];

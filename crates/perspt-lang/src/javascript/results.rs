@@ -66,3 +66,12 @@ pub(crate) struct Ended {
 pub(crate) fn parse(text: &str) -> Option<Report> {
     serde_json::from_str(text).ok()
 }
+
+/// What to do about a snapshot that differs or is not there, as its runner says it: measuring writes none.
+pub(crate) fn about_snapshots(message: &str) -> Option<&'static str> {
+    let says = ["New snapshot was not written", "Missing snapshots can be generated", "Snapshot `"];
+    let is_told = says.iter().any(|says| message.contains(says));
+    is_told.then_some(
+        "No run here writes or updates a snapshot: expect the value in the test, or give the snapshot's file too.",
+    )
+}

@@ -9,7 +9,7 @@ use perspt_core::residual::{Class, Component, Milli, Residual};
 use perspt_core::stage::{Stage, Step, StepEnd, StepOutput};
 
 use super::modules::{self, Graph};
-use super::results::{Assertion, Ended, FileResult, Report, parse};
+use super::results::{Assertion, Ended, FileResult, Report, about_snapshots, parse};
 use super::runner::Tool;
 use super::settings_files;
 use crate::plugin::ReadContext;
@@ -157,6 +157,7 @@ impl Run<'_> {
         let spot = thrown.map(|(_, line, column)| (line, column));
         let own = test.location.as_ref().map(|location| (location.line, location.column));
         residual.place = spot.or(own).and_then(|(line, column)| place(line, column));
+        residual.hint = about_snapshots(message).map(str::to_owned);
         residual.in_file(file.cloned()).with_evidence(report::tail(message, Residual::EVIDENCE_CAP))
     }
 

@@ -106,7 +106,9 @@
 (method_definition name: (_) @holder.name) @holder
 (variable_declarator name: (identifier) @holder.name value: [(arrow_function) (function_expression)]) @holder
 
-(import_statement source: (string (string_fragment) @loads))
-(export_statement source: (string (string_fragment) @loads))
+((import_statement source: (string (string_fragment) @loads)) @_s
+  (#not-match? @_s "^import\\s+type\\s*([{*]|[\\w$]+\\s+from)"))
+((export_statement source: (string (string_fragment) @loads)) @_s
+  (#not-match? @_s "^export\\s+type\\s*[{*]"))
 ((call_expression function: [(import) (identifier)] @_f arguments: (arguments . (string (string_fragment) @loads)))
   (#match? @_f "^(import|require)$"))

@@ -226,13 +226,24 @@ fn vitest_is_read_test_by_test_with_the_files_that_its_tests_import() {
         "{VITEST}describe('sums', () => {{\n  test('right', () => {{ expect(sum(1, 2)).toBe(3); }});\n  \
          test('wrong', () => {{\n    expect(sum(1, 2)).toBe(4);\n  }});\n  test.skip('not', () => {{}});\n}});\n"
     );
-    let files =
-        package("vitest run", &[("test/a.test.js", &tests), ("test/b.test.js", "import './nowhere.js';\n")]);
+    let typed = "import { test } from 'vitest';\nimport type { Sum } from '../src/types';\n\
+                 export type { Sum } from '../src/types';\nimport '../src/more';\ntest('c', () => {});\n";
+    let files = package(
+        "vitest run",
+        &[
+            ("test/a.test.js", &tests),
+            ("test/b.test.js", "import './nowhere.js';\n"),
+            ("test/c.test.ts", typed),
+            ("src/types.ts", "export type Sum = number;\n"),
+            ("src/more.ts", "export {};\n"),
+        ],
+    );
     let reading = read(&files, StageKind::Test);
     let found = [
         ("test/a.test.js::sums::not", TestEnd::Skipped),
         ("test/a.test.js::sums::right", TestEnd::Passed),
         ("test/a.test.js::sums::wrong", TestEnd::Failed),
+        ("test/c.test.ts::c", TestEnd::Passed),
     ];
     assert_eq!(ends(&reading), found.into());
     let mut kinds = classes(&reading);
@@ -243,6 +254,8 @@ fn vitest_is_read_test_by_test_with_the_files_that_its_tests_import() {
     assert!(
         reading.looked.contains(&path("src/sum.js")) && !reading.looked.contains(&path("test/b.test.js"))
     );
+    assert!(reading.looked.contains(&path("src/more.ts")));
+    assert!(!reading.looked.contains(&path("src/types.ts")), "an import of types alone loads nothing");
     let exits = package(
         "vitest run",
         &[("test/a.test.js", "import { test } from 'vitest';\ntest('a', () => process.exit(0));\n")],
@@ -268,6 +281,13 @@ fn jest_is_read_test_by_test_and_settings_that_it_cannot_read_are_named() {
     kinds.sort_unstable();
     assert_eq!(kinds, ["module-missing", "test-failed"], "{:?}", reading.residuals);
     assert!(reading.looked.contains(&path("sum.js")));
+    let first = files.with("__tests__/sum.js", "test('s', () => { expect(1).toMatchSnapshot(); });\n");
+    let reading = read(&first, StageKind::Test);
+    let hint = reading
+        .residuals
+        .iter()
+        .find_map(|one| one.hint.as_deref().filter(|_| one.class == Class::TestFailed));
+    assert!(hint.is_some_and(|hint| hint.contains("snapshot")), "{:?}", reading.residuals);
     let exits = files.with("b.test.js", "process.exit(0);\n").without("__tests__/sum.js");
     assert!(!classes(&read(&exits, StageKind::Test)).is_empty());
     let refused =

@@ -65,6 +65,12 @@ fn what_reaches_tests_from_outside_is_told_and_what_results_can_settle_is_marked
     assert_eq!(new(".npmrc", "node-options=--import ./x.js\n"), ["evidence .npmrc"]);
     assert_eq!(new("tsconfig.json", "{}"), ["evidence tsconfig.json"]);
     assert_eq!(new("node_modules/vitest/index.js", ""), ["evidence node_modules/vitest/index.js"]);
+    assert_eq!(new("eslint.config.js", "export default [];\n"), [""; 0], "nothing was linted before");
+    let linted = base().with(".eslintrc.json", "{}");
+    for name in [".eslintrc.json", "eslint.config.js"] {
+        let other = linted.with(name, "{ \"rules\": {} }");
+        assert_eq!(facts(javascript(), &linted, &other), [format!("evidence {name}")]);
+    }
     assert_eq!(new("src/mul.js", "export const mul = 1;\n"), [""; 0]);
     let manifest = base().text_of("package.json");
     assert_eq!(
