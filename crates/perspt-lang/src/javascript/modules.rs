@@ -123,6 +123,27 @@ pub(crate) fn class_of(module: &str, files: &dyn Files) -> (Component, Class) {
     }
 }
 
+/// The same for a file that Node could not load. By its name alone Node says only of a package that it found no folder of
+/// it: packages of a workspace get theirs as a link, where the project's packages are installed.
+pub(crate) fn class_at_load(
+    module: &str,
+    message: &str,
+    test: Option<&RelPath>,
+    files: &dyn Files,
+) -> (Component, Class) {
+    let is_unlinked = message.contains(&format!("Cannot find package '{module}'"));
+    let own = test.and_then(|path| manifest::nearest(files, path));
+    let is_itself = own.is_some_and(|own| own.name().is_some_and(|name| is_of(module, name)));
+    match class_of(module, files) {
+        (Component::Syn, Class::ImportError)
+            if is_unlinked && !is_itself && !module.starts_with(['.', '/', '#']) =>
+        {
+            (Component::Boot, Class::ModuleMissing)
+        }
+        known => known,
+    }
+}
+
 /// Whether a module belongs to a package.
 fn is_of(module: &str, package: &str) -> bool {
     module.strip_prefix(package).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))

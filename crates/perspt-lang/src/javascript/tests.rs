@@ -173,7 +173,7 @@ impl Run<'_> {
         );
         let module = modules::missing_in(&text);
         let (component, class) = match module {
-            Some(module) => modules::class_of(module, self.context.files),
+            Some(module) => modules::class_at_load(module, &text, path.as_ref(), self.context.files),
             None if error.contains("does not provide an export") => (Component::Syn, Class::ImportError),
             None if text.contains("SyntaxError") => (Component::Syn, Class::SyntaxError),
             None => (Component::Syn, Class::CollectionError),

@@ -167,6 +167,8 @@ fn what_keeps_a_test_file_from_loading_says_whose_fault_it_is() {
     assert_eq!(classes(&package), ["module-missing"]);
     assert_eq!(package.residuals[0].component, Component::Boot);
     assert!(javascript().environment_fault(&package).unwrap().contains("left-pad"));
+    let itself = of("import { sum as same } from 'demo';\n");
+    assert_eq!(classes(&itself), ["import-error"], "its manifest exports nothing");
     let throws = of("throw new Error('while loading');\n");
     assert_eq!(classes(&throws), ["collection-error"]);
     assert!(throws.residuals[0].message.contains("while loading"), "{}", throws.residuals[0].message);
@@ -531,6 +533,10 @@ fn each_package_of_a_workspace_is_run_in_its_own_way() {
         ("tools/c.test.js::c", TestEnd::Passed),
     ];
     assert_eq!(ends(&reading), expected.into(), "{:?}", reading.residuals);
+    let unlinked = files.with("packages/a/a.test.js", "import '@w/b';\n");
+    let reading = read(&unlinked, StageKind::Test);
+    assert_eq!(classes(&reading), ["module-missing"], "{:?}", reading.residuals);
+    assert!(javascript().environment_fault(&reading).unwrap().contains("@w/b"));
 }
 
 #[test]
