@@ -184,7 +184,8 @@ impl Stages for JavaScript {
             return Some(format!("tsc refuses the project's settings: {}", refused.message));
         }
         let missing = of(Class::ModuleMissing).filter(|_| reading.stage.kind == StageKind::Test)?;
-        Some(format!("the package `{}` is not installed", missing.symbol.as_deref().unwrap_or_default()))
+        let package = missing.symbol.as_deref().unwrap_or_default();
+        Some(format!("the package `{package}` is not installed: install the project's packages"))
     }
 
     fn missing_files(&self, reading: &Reading, _root: &Root, _files: &dyn Files) -> Vec<RelPath> {
