@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use perspt_core::budget::{Account, BudgetKind, BudgetLimits, Spend};
 use perspt_core::event::merkle;
+use perspt_core::grade::FileKind;
 use perspt_core::hash::{Sha, ShaBuilder};
 use perspt_core::ids::{BlobId, Millis, NodeId};
 use perspt_core::path::{PathError, RelPath};
@@ -258,4 +259,23 @@ fn spends_and_moments_do_not_overflow() {
     let flags =
         [BudgetKind::Steps, BudgetKind::Tokens, BudgetKind::Time, BudgetKind::Cost].map(BudgetKind::flag);
     assert_eq!(flags, ["--max-steps", "--max-tokens", "--max-time", "--max-cost"]);
+}
+
+/// Prose and configuration need no consent; whatever no list names is code.
+#[test]
+fn everything_that_no_list_names_is_code() {
+    for (name, kind) in [
+        ("README", FileKind::Prose),
+        ("docs/guide.md", FileKind::Prose),
+        ("Makefile", FileKind::Data),
+        ("sub/justfile", FileKind::Data),
+        ("Dockerfile.dev", FileKind::Data),
+        (".env.example", FileKind::Data),
+        ("a.toml", FileKind::Data),
+        ("build.mk", FileKind::Code),
+        ("run", FileKind::Code),
+        ("a.c", FileKind::Code),
+    ] {
+        assert_eq!(FileKind::of(&RelPath::parse(name).unwrap()), kind, "{name}");
+    }
 }
