@@ -98,7 +98,8 @@ impl SessionState {
             return Some(Trouble {
                 what: "nothing was measured".to_owned(),
                 why: "no tool that perspt knows looks at anything in this folder".to_owned(),
-                todo: "run it in a project's own folder; `perspt doctor` lists the languages and their tools"
+                todo: "run it in a project's own folder, or name the project's own command with `--test-cmd` or \
+                       `--build-cmd`; `perspt doctor` lists the languages and their tools"
                     .to_owned(),
             });
         };
