@@ -10,7 +10,7 @@ use crate::event::{Purpose, RootRef, Since, Trouble};
 use crate::ids::BlobId;
 use crate::outcome::EndReason;
 use crate::reading::{StageId, Status};
-use crate::stage::StageRole;
+use crate::stage::{Preset, StageRole};
 
 impl SessionState {
     /// Whether the session only measures the tree as it is.
@@ -148,7 +148,10 @@ impl SessionState {
     /// The next stage that is to look at the revision. It is looked at only where something was found now.
     fn next_of_revision(&self, since: &Since, head: &Branch) -> Option<StageId> {
         let required = self.stages_with(StageRole::Required);
-        let red = |stage: &StageId| self.baseline_of(stage).iter().any(|reading| !reading.is_green());
+        // Where warnings count, a reading without an error may have some.
+        let strict = self.settings().preset == Preset::Strict;
+        let red =
+            |stage: &StageId| self.baseline_of(stage).iter().any(|reading| strict || !reading.is_green());
         if since.tree.id == head.tree || !required.iter().any(red) {
             return None;
         }
