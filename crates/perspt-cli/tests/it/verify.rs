@@ -154,6 +154,20 @@ fn what_a_revision_has_too_is_old_and_what_is_new_since_then_counts() {
 }
 
 #[test]
+fn in_the_strict_preset_old_warnings_are_old_and_the_same_mistake_made_again_is_new() {
+    let world = World::of(Language::Rust);
+    let lib = std::fs::read_to_string(world.ws().join("src/lib.rs")).unwrap();
+    let old = "\npub fn old(all: &[i32]) -> bool {\n    return all.is_empty();\n}\n";
+    world.write("src/lib.rs", &format!("{lib}{old}"));
+    world.git();
+    world.write("src/lib.rs", &format!("{lib}{old}// Later.\n"));
+    let strict = ["--verifier-strictness", "strict", "--since", "HEAD"];
+    verify(&world, &strict).expect(0).says("2 that HEAD has too");
+    world.write("src/lib.rs", &format!("{lib}{old}{}", old.replace("old", "new")));
+    verify(&world, &strict).expect(4).says("findings=1").says("2 that HEAD has too");
+}
+
+#[test]
 fn a_revision_that_cannot_be_read_is_a_2_and_says_why() {
     let mut world = World::prose();
     for unknown in ["nobody", "--help", "HEAD:notes.md"] {

@@ -1,6 +1,6 @@
 //! What counts of what the tools found, tests aside: a finding that was there before is inherited.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use super::{Case, Finding, Terms};
 use crate::hash::Sha;
@@ -14,8 +14,7 @@ pub(super) fn charged(case: &Case<'_>, terms: &Terms<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for reading in case.readings {
         let before = at_base(case, before(case, reading).collect());
-        let known: BTreeSet<Sha> =
-            before.iter().flat_map(|one| one.residuals.iter().map(Residual::fingerprint)).collect();
+        let mut known = times_found(&before);
         for mut residual in reading.residuals.iter().cloned() {
             let is_warning = residual.severity == Severity::Warning;
             if is_warning && terms.preset == Preset::Strict {
@@ -25,15 +24,32 @@ pub(super) fn charged(case: &Case<'_>, terms: &Terms<'_>) -> Vec<Finding> {
                 unmeasured(&mut residual, terms, &before);
             } else if residual.counts()
                 && residual.class != Class::TestFailed
-                && known.contains(&residual.fingerprint())
                 && (is_warning || is_spared(&residual, reading.stage.kind, terms))
+                && let Some(left) = known.get_mut(&residual.fingerprint()).filter(|left| **left > 0)
             {
+                *left -= 1;
                 residual.charge = Charge::Inherited("it was there before".to_owned());
             }
             findings.push(Finding { stage: reading.stage.clone(), residual });
         }
     }
     findings
+}
+
+/// How often each finding was there before. The same mistake made once more is a new one.
+fn times_found(before: &[&Reading]) -> BTreeMap<Sha, usize> {
+    let mut most: BTreeMap<Sha, usize> = BTreeMap::new();
+    for reading in before {
+        let mut times: BTreeMap<Sha, usize> = BTreeMap::new();
+        for residual in &reading.residuals {
+            *times.entry(residual.fingerprint()).or_default() += 1;
+        }
+        for (finding, times) in times {
+            let known = most.entry(finding).or_default();
+            *known = times.max(*known);
+        }
+    }
+    most
 }
 
 /// Counts a warning as an error, where it is about a file of the tree.

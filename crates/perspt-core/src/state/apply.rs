@@ -519,12 +519,12 @@ impl SessionState {
         {
             let install = match reading.by {
                 MeasuredBy::Own => {
-                    "let your own command run here, then `perspt resume`; or begin again with another one"
+                    format!("let your own command run here, or name another one; then {}", self.again())
                 }
-                MeasuredBy::Language => "see `perspt doctor`",
+                MeasuredBy::Language => "see `perspt doctor`".to_owned(),
             };
             let (tool, why) = (reading.tool.clone(), why.clone());
-            let missing = MissingTool { tool, why, install: install.to_owned() };
+            let missing = MissingTool { tool, why, install };
             match self.settings().preset.wants(reading.stage.kind) {
                 Want::WhereItWorks => self.leave_out(&reading.stage, &missing),
                 Want::Must | Want::Shown | Want::Off if !self.verifies() => self.degraded = Some(missing),

@@ -10,7 +10,7 @@ use crate::event::{Purpose, RootRef, Since, Trouble};
 use crate::ids::BlobId;
 use crate::outcome::EndReason;
 use crate::reading::{StageId, Status};
-use crate::stage::StageRole;
+use crate::stage::{Preset, StageRole};
 
 impl SessionState {
     /// Whether the session only measures the tree as it is.
@@ -98,7 +98,8 @@ impl SessionState {
             return Some(Trouble {
                 what: "nothing was measured".to_owned(),
                 why: "no tool that perspt knows looks at anything in this folder".to_owned(),
-                todo: "run it in a project's own folder; `perspt doctor` lists the languages and their tools"
+                todo: "run it in a project's own folder, or name the project's own command with `--test-cmd` or \
+                       `--build-cmd`; `perspt doctor` lists the languages and their tools"
                     .to_owned(),
             });
         };
@@ -147,7 +148,10 @@ impl SessionState {
     /// The next stage that is to look at the revision. It is looked at only where something was found now.
     fn next_of_revision(&self, since: &Since, head: &Branch) -> Option<StageId> {
         let required = self.stages_with(StageRole::Required);
-        let red = |stage: &StageId| self.baseline_of(stage).iter().any(|reading| !reading.is_green());
+        // Where warnings count, a reading without an error may have some.
+        let strict = self.settings().preset == Preset::Strict;
+        let red =
+            |stage: &StageId| self.baseline_of(stage).iter().any(|reading| strict || !reading.is_green());
         if since.tree.id == head.tree || !required.iter().any(red) {
             return None;
         }

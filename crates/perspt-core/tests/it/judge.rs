@@ -263,6 +263,16 @@ fn a_compiler_error_of_before_in_another_package_is_inherited_and_known_by_its_w
 }
 
 #[test]
+fn the_same_mistake_made_once_more_is_a_new_one() {
+    let of = |on, errors| found(on, StageKind::Syntax, Class::SyntaxError, errors);
+    let errors = [("b/src/lib.rs", "no method on line 3"), ("b/src/lib.rs", "no method on line 9")];
+    // What was measured twice was still there once.
+    let before = [of("base", &errors[..1]), of("base", &errors[..1])];
+    let trial = Trial::of(&[of("now", &errors)], &before);
+    assert_eq!(trial.counted(), ["no method on line 9"]);
+}
+
+#[test]
 fn a_syntax_error_of_before_is_inherited_in_every_file_the_node_does_not_touch() {
     let of = |on, errors| found(on, StageKind::Syntax, Class::SyntaxError, errors);
     let errors = [("a/src/lib.rs", "mine"), ("a/src/other.rs", "not mine"), ("b/src/lib.rs", "foreign")];

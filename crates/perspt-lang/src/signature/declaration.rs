@@ -2,7 +2,7 @@
 
 use perspt_core::path::RelPath;
 
-use super::params::{Param, params};
+use super::params::{Param, has_methods, params};
 use super::reader::Reader;
 use super::tokens::{Gap, Token, closing, split, tokens};
 
@@ -30,6 +30,8 @@ pub(super) enum Names {
 #[derive(Debug, Clone)]
 pub(super) struct Declaration {
     pub sort: Sort,
+    /// The word that says so.
+    pub word: String,
     /// Its name, with what it stands in before it.
     pub path: Vec<String>,
     pub generics: Vec<String>,
@@ -47,6 +49,13 @@ pub(super) struct Declaration {
 impl Declaration {
     pub fn name(&self) -> &str {
         self.path.last().map_or("", String::as_str)
+    }
+
+    /// The words of which its types are made.
+    pub fn types(&self) -> impl Iterator<Item = &str> {
+        let lists = [&self.params, &self.fields];
+        let taken = lists.into_iter().flatten().flatten().filter_map(|param| param.of.as_ref());
+        taken.chain(&self.result).flatten().map(|token| token.text.as_str())
     }
 }
 
@@ -114,6 +123,7 @@ fn read_name(tokens: &[Token], names: Names) -> Option<Declaration> {
     let (params, result, fields) = (None, None, None);
     Some(Declaration {
         sort: Sort::Unsaid,
+        word: String::new(),
         path: vec![],
         generics: vec![],
         params,
@@ -143,6 +153,7 @@ fn read(tokens: &[Token], names: Names) -> Option<Declaration> {
     }
     let declaration = Declaration {
         sort,
+        word: word.to_owned(),
         path,
         generics,
         params: None,
@@ -210,7 +221,7 @@ fn of_type(mut declaration: Declaration, mut reader: Reader<'_>, word: &str) -> 
     reader.until(&["{"]);
     // Other languages part fields by lines, and a declaration of which only a line is known has no end.
     let is_record = ["struct", "enum", "union"].contains(&word) && closing(reader.rest).is_some();
-    let inner = reader.group("{").filter(|_| is_record);
+    let inner = reader.group("{").filter(|inner| is_record && !(word == "struct" && has_methods(inner)));
     declaration.fields = inner.map(params);
     declaration
 }

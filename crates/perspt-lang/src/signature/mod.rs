@@ -4,6 +4,7 @@
 
 mod compare;
 mod declaration;
+mod foreign;
 mod params;
 mod reader;
 mod tokens;
@@ -84,6 +85,8 @@ impl Promised {
                 let Some(declared) = declaration::of_item(&item.declaration, path) else { continue };
                 match compare::compare(promise, &declared, item) {
                     compare::Match::Fits => return Fulfilled::Yes,
+                    // How another language says it is no fault of the code.
+                    compare::Match::Differs(_) if foreign::is_foreign(promise, path) => unlike = true,
                     compare::Match::Differs(how) => {
                         otherwise.get_or_insert_with(|| differs(source, item, how));
                     }
@@ -94,6 +97,10 @@ impl Promised {
         }
         if unlike {
             return Fulfilled::Unclear(format!("`{name}` is there, in a form that cannot be compared"));
+        }
+        let is_foreign = |(path, _): &(&RelPath, &str)| foreign::is_foreign(promise, path);
+        if otherwise.is_none() && !sources.is_empty() && sources.iter().all(is_foreign) {
+            return Fulfilled::Unclear(format!("`{name}` is promised as another language writes it"));
         }
         otherwise.unwrap_or_else(|| not_declared(promise, named))
     }

@@ -77,3 +77,13 @@ fn param(tokens: &[Token]) -> Option<Param> {
     let of = of.filter(|of| !of.is_empty()).map(<[Token]>::to_vec);
     Some(Param { name, of, optional: spread || default || asks, text })
 }
+
+/// Whether methods stand among fields, as pseudo code has them.
+pub(super) fn has_methods(inner: &[Token]) -> bool {
+    split(inner, |token| [",", ";"].contains(&token.text.as_str())).into_iter().any(|part| {
+        let mut reader = Reader { rest: part };
+        while reader.take(&["pub", "async", "static", "fn", "def", "func"]) {}
+        reader.rest.first().is_some_and(Token::is_word)
+            && reader.rest.get(1).is_some_and(|next| next.text == "(")
+    })
+}

@@ -26,10 +26,9 @@ impl Around<'_> {
         let open = ["Any", "any", "unknown", "object", "_"];
         let (one, other) =
             (self.alternatives(promised, Errors::Whole), self.alternatives(declared, Errors::Whole));
-        let within = |inner: &[String], outer: &[String]| inner.iter().all(|kind| outer.contains(kind));
         let is_same = match self.side {
-            Side::Taken => within(&one, &other),
-            Side::Given => within(&other, &one),
+            Side::Taken => one.iter().all(|kind| other.iter().any(|given| is_kind(kind, given))),
+            Side::Given => other.iter().all(|given| one.iter().any(|kind| is_kind(kind, given))),
         };
         is_same
             || one.iter().any(|kind| open.contains(&kind.as_str()))
@@ -123,6 +122,13 @@ impl Around<'_> {
         };
         plain.to_owned()
     }
+}
+
+/// Whether a type is the promised one. A promise of a lone `list` leaves out what is in it.
+fn is_kind(promised: &str, given: &str) -> bool {
+    let inner = given.strip_prefix(promised).filter(|_| is_word(promised));
+    promised == given
+        || inner.is_some_and(|rest| rest.starts_with(" <") || (rest.starts_with(" [") && rest != " []"))
 }
 
 /// Whether the error type of a `Result` is compared. An alias of `Result` leaves it out.

@@ -254,6 +254,49 @@ fn what_is_no_signature_or_cannot_be_compared_is_unclear_and_never_missing() {
 }
 
 #[test]
+fn what_a_promise_leaves_out_of_a_type_is_free() {
+    let python = "class Stack:\n    def drain(self) -> list[int]: ...\n    def at(self, n: dict[str, int]) -> int: ...\n";
+    assert_eq!(said("Stack.drain() -> list\nat(n: dict) -> int", "a.py", python), ["yes", "yes"]);
+    assert_eq!(
+        said("Stack.drain() -> set", "a.py", python),
+        ["2: it gives `list[int]`, and `set` is promised"]
+    );
+    assert_eq!(
+        said("drain() -> number", "a.ts", "export function drain(): number[] { return [1]; }\n"),
+        ["1: it gives `number[]`, and `number` is promised"]
+    );
+}
+
+#[test]
+fn methods_in_the_braces_of_a_struct_are_no_fields() {
+    let rust =
+        "pub struct Counter {\n    n: u32,\n}\nimpl Counter { pub fn new() -> Self { Counter { n: 0 } } }\n";
+    for promise in [
+        "struct Counter { new() -> Counter; bump() -> u32 }",
+        "pub struct Counter { pub fn new() -> Counter }",
+    ] {
+        assert_eq!(said(promise, "a.rs", rust), ["yes"], "{promise}");
+    }
+    assert_eq!(said("struct Counter { total: u32 }", "a.rs", rust), ["1: it has no `total: u32`"]);
+}
+
+#[test]
+fn a_promise_in_the_words_of_another_language_is_unclear_and_no_fault() {
+    let rust = "pub fn bump(by: u32) -> u32 { by }\n";
+    for promise in ["def bump(by: int) -> int:", "bump(by: number) -> number", "bump(by: u32) -> integer"] {
+        let said = said(promise, "a.rs", rust);
+        assert!(said.iter().all(|one| one.starts_with('?')), "{promise} {said:?}");
+    }
+    let missing = "fn div(a: i32, b: i32) -> Result<i32, Error>";
+    let go = said(missing, "a.go", "package a\n\nfunc Div(a, b int) (int, error) { return a / b, nil }\n");
+    assert_eq!(go, ["? `div` is promised as another language writes it"]);
+    // In the file's own words it is compared.
+    assert_eq!(said(missing, "a.rs", rust), ["missing"]);
+    assert_eq!(said("bump(by: u32) -> u64", "a.rs", rust), ["1: it gives `u32`, and `u64` is promised"]);
+    assert_eq!(said("bump(by: u32) -> Total", "a.rs", rust), ["1: it gives `u32`, and `Total` is promised"]);
+}
+
+#[test]
 fn a_text_may_promise_several() {
     assert_eq!(
         said("fn mul(a: i32, b: i32) -> i32; fn div(a: i32, b: i32) -> i32", "a.rs", RUST),

@@ -109,7 +109,9 @@ fn a_folder_that_no_tool_looks_at_is_never_clean() {
     for files in [&[("NOTES.md", "notes\n")][..], &[("run.sh", "exit 0\n")], &[]] {
         let (_, end) = verified(&verifying(files, Flaw::None));
         assert_eq!(end.outcome, Outcome::DegradedVerification, "{files:?}");
-        assert_eq!(end.trouble.unwrap().what, "nothing was measured");
+        let trouble = end.trouble.unwrap();
+        assert_eq!(trouble.what, "nothing was measured");
+        assert!(trouble.todo.contains("`--test-cmd`"), "{}", trouble.todo);
     }
 }
 

@@ -47,3 +47,29 @@ impl Form {
         }
     }
 }
+
+/// What is found where a command of the user's fails.
+#[cfg(test)]
+fn failed_command(
+    root: perspt_core::path::RelPath,
+    file: Option<perspt_core::path::RelPath>,
+) -> report::FindingReport {
+    report::FindingReport {
+        root,
+        language: "generic".to_owned(),
+        stage: "test",
+        tool: "./t.sh".to_owned(),
+        file,
+        line: None,
+        column: None,
+        class: "target-failed",
+        symbol: None,
+        severity: perspt_core::residual::Severity::Error,
+        counted: report::Counted::Yes,
+        why: None,
+        message: "`./t.sh` ended with exit code 3".to_owned(),
+        hint: None,
+        evidence: "`./t.sh` ended with exit code 3\n\nDATABASE_URL is not set\n".to_owned(),
+        fingerprint: String::new(),
+    }
+}

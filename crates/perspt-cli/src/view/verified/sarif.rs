@@ -87,17 +87,16 @@ fn result(finding: &FindingReport) -> Value {
     result
 }
 
+/// Where it is shown. Code scanning refuses a whole document in which one result has no place or no line: what is in no
+/// file stands at its root's folder, and what is in no line at the first.
 fn locations(finding: &FindingReport) -> Vec<Value> {
-    let Some(file) = &finding.file else { return Vec::new() };
-    let mut place = json!({"artifactLocation": {"uri": uri(file)}});
-    if let Some(line) = finding.line {
-        let mut region = json!({"startLine": line});
-        if let Some(column) = finding.column {
-            region["startColumn"] = json!(column);
-        }
-        place["region"] = region;
+    let place = finding.file.as_ref().unwrap_or(&finding.root);
+    let uri = if place.as_str().is_empty() { ".".to_owned() } else { uri(place) };
+    let mut region = json!({"startLine": finding.line.unwrap_or(1)});
+    if let (Some(_), Some(column)) = (finding.line, finding.column) {
+        region["startColumn"] = json!(column);
     }
-    vec![json!({"physicalLocation": place})]
+    vec![json!({"physicalLocation": {"artifactLocation": {"uri": uri}, "region": region}})]
 }
 
 /// A path as a relative reference: every byte that may not stand there as it is becomes its number. A colon in the first
@@ -119,6 +118,23 @@ fn uri(path: &RelPath) -> String {
 #[allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 mod tests {
     use super::*;
+    use crate::view::verified::failed_command;
+
+    #[test]
+    fn every_result_has_a_place_and_a_line() {
+        let place = |root: &str, file: Option<&str>| {
+            let path = |text: &str| RelPath::parse(text).unwrap();
+            let root = if root.is_empty() { RelPath::root() } else { path(root) };
+            let finding = failed_command(root, file.map(path));
+            let result = result(&finding);
+            let place = &result["locations"][0]["physicalLocation"];
+            assert_eq!(place["region"], json!({"startLine": 1}));
+            place["artifactLocation"]["uri"].as_str().unwrap().to_owned()
+        };
+        assert_eq!(place("", None), ".");
+        assert_eq!(place("api", None), "api");
+        assert_eq!(place("api", Some("api/pyproject.toml")), "api/pyproject.toml");
+    }
 
     #[test]
     fn a_path_becomes_a_relative_reference() {

@@ -38,7 +38,18 @@ pub fn print(report: &Report) {
         out::line(&format!("  why: {}", plain(&missing.why)));
         out::line(&format!("  do:  {}", plain(&missing.install)));
     }
+    if report.result == Verified::Clean
+        && let Some(note) = unproved(&report.evidence)
+    {
+        out::line(&note);
+    }
     out::line(&last(report));
+}
+
+/// A clean result says nothing of files that no known tool has read.
+fn unproved(evidence: &BTreeMap<&'static str, u32>) -> Option<String> {
+    let files = evidence.get("none").filter(|files| **files > 0)?;
+    Some(format!("note: it is not known whether anything looks at {files} of the files of code"))
 }
 
 /// One finding: its place and cause, then the tool's own words.
@@ -56,9 +67,20 @@ fn show(finding: &FindingReport) {
     out::line(&format!("  {place}{}{symbol}: {}", finding.class, plain(first)));
     let all: Vec<&str> = lines.collect();
     all.iter().take(WORDS).for_each(|line| out::line(&format!("      {}", plain(line))));
+    last_words(finding).iter().for_each(|line| out::line(&format!("      {}", plain(line))));
     if let Some(hint) = &finding.hint {
         out::line(&format!("      hint: {}", plain(hint)));
     }
+}
+
+/// Where a finding has no place and one line, the end of what the tool printed is all that says why.
+fn last_words(finding: &FindingReport) -> Vec<&str> {
+    if finding.file.is_some() || finding.message.lines().count() > 1 {
+        return Vec::new();
+    }
+    let is_new = |line: &&str| !line.trim().is_empty() && !finding.message.contains(line.trim());
+    let lines: Vec<&str> = finding.evidence.lines().filter(is_new).collect();
+    lines[lines.len().saturating_sub(WORDS)..].to_vec()
 }
 
 /// How much more there is that was not shown.
@@ -102,4 +124,26 @@ fn last(report: &Report) -> String {
     fields.extend(report.since.as_ref().map(|since| format!("since={}", value(&since.revision))));
     fields.push(format!("time={}.{}s", report.ms / 1000, report.ms % 1000 / 100));
     fields.join(" ")
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+mod tests {
+    use super::*;
+    use crate::view::verified::failed_command;
+
+    #[test]
+    fn a_failed_command_is_shown_with_the_end_of_what_it_printed() {
+        let nowhere = failed_command(RelPath::root(), None);
+        assert_eq!(last_words(&nowhere), ["DATABASE_URL is not set"]);
+        let placed = failed_command(RelPath::root(), Some(RelPath::parse("a.c").unwrap()));
+        assert!(last_words(&placed).is_empty());
+    }
+
+    #[test]
+    fn a_clean_result_says_of_how_many_files_nothing_is_known() {
+        let note = unproved(&BTreeMap::from([("none", 2), ("tests", 1)]));
+        assert_eq!(note.unwrap(), "note: it is not known whether anything looks at 2 of the files of code");
+        assert_eq!(unproved(&BTreeMap::from([("tests", 3)])), None);
+    }
 }
