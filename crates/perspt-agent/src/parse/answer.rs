@@ -8,6 +8,7 @@ use perspt_core::event::{
 };
 use perspt_core::ids::{BlobId, EffectId, NodeId};
 use perspt_core::path::RelPath;
+use perspt_core::route::Tier;
 use perspt_core::state::{Node, SessionState};
 use perspt_core::tree::Change;
 
@@ -188,6 +189,9 @@ impl Actor {
         };
         commands.needs.extend(self.new_packages(state, node, &applied, &files.candidate));
         let changes = self.changes_with(branch, applied)?;
+        if self.has_only_tests(state, node, &changes) {
+            return semantic(vec![ONLY_TESTS.to_owned()]);
+        }
         let roots = match node.solo {
             true => {
                 let paths: Vec<RelPath> = changes.iter().map(|change| change.path.clone()).collect();
@@ -199,6 +203,22 @@ impl Actor {
             false => vec![],
         };
         Ok(Ok(Answer::Changes(Box::new(Accepted { bundle, changes, widened, roots, commands }))))
+    }
+}
+
+/// Small models write tests for what they have forgotten to write.
+const ONLY_TESTS: &str = "only tests came, and nothing of the program was changed. Write the file of the program that the task is \
+                          about; where the task asks for tests alone, give the same answer again.";
+
+impl Actor {
+    /// Whether the first answer of a small model holds tests and nothing else, where nobody planned which files there are
+    /// to be. It is asked once whether that is all: an answer that repeats it counts.
+    fn has_only_tests(&self, state: &SessionState, node: &Node, changes: &[Change]) -> bool {
+        let first = node.attempts == 0 && node.failure.is_none();
+        let is_test =
+            |change: &Change| self.parts.plugins.iter().any(|plugin| plugin.is_test_file(&change.path));
+        let asks = node.solo && first && state.route(Tier::Actuator).small;
+        asks && !changes.is_empty() && changes.iter().all(is_test)
     }
 }
 

@@ -205,3 +205,22 @@ fn without_a_plan_nothing_is_removed_or_replaced_that_was_neither_named_nor_show
     assert!(world.server.requests()[1].body.contains("neither removed nor renamed"));
     assert_eq!(world.place.read("NOTES.md").unwrap(), "notes\n");
 }
+
+#[test]
+fn a_small_model_that_only_writes_tests_is_asked_once_whether_that_is_all() {
+    let tests = "### write tests/more.toy\n```\nuse lib/two\ntest still_two: two == 2\n```\n";
+    let table = |second: &str| {
+        let first = Table::new().on("solo.generate", "task", 1, Reply::text(tests));
+        first.on("retarget", "task", 1, Reply::text(second))
+    };
+    let small =
+        |tier| TierRoute { main: Route { small: true, ..Route::plain("tiny", None) }, ..named(tier, "tiny") };
+    for (second, file) in [(BLOCKS, "lib/three.toy"), (tests, "tests/more.toy")] {
+        let mut world = World::new(PROJECT, table(second));
+        world.rig.started.routes = routes(small);
+        assert_eq!(world.begin().end.unwrap().outcome, Outcome::Success);
+        assert_eq!(world.tags(), ["solo.generate task 1", "retarget task 1"]);
+        assert!(world.server.requests()[1].body.contains("only tests came"));
+        assert!(std::path::Path::new(&world.rig.started.workspace).join(file).exists(), "{file}");
+    }
+}
