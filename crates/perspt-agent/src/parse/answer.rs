@@ -10,7 +10,8 @@ use perspt_core::ids::{BlobId, EffectId, NodeId};
 use perspt_core::path::RelPath;
 use perspt_core::route::Tier;
 use perspt_core::state::{Node, SessionState};
-use perspt_core::tree::Change;
+use perspt_core::tree::{Change, Tree};
+use perspt_lang::plugin::Files;
 
 use super::{Finder, Payload, Reading, Recovery, Rejection, Shape, Wanted, capture, read};
 use crate::actor::Actor;
@@ -189,8 +190,8 @@ impl Actor {
         };
         commands.needs.extend(self.new_packages(state, node, &applied, &files.candidate));
         let changes = self.changes_with(branch, applied)?;
-        if self.has_only_tests(state, node, &changes) {
-            return semantic(vec![ONLY_TESTS.to_owned()]);
+        if let Some(line) = self.only_tests(state, node, &changes, files.base.tree()) {
+            return rejected(ParseState::SemanticallyRejected, RetryClass::Malformed, vec![line]);
         }
         let roots = match node.solo {
             true => {
@@ -206,19 +207,37 @@ impl Actor {
     }
 }
 
-/// Small models write tests for what they have forgotten to write.
-const ONLY_TESTS: &str = "only tests came, and nothing of the program was changed. Write the file of the program that the task is \
-                          about; where the task asks for tests alone, give the same answer again.";
+/// The files of the program that a model is reminded of.
+const REMINDED: usize = 3;
 
 impl Actor {
-    /// Whether the first answer of a small model holds tests and nothing else, where nobody planned which files there are
-    /// to be. It is asked once whether that is all: an answer that repeats it counts.
-    fn has_only_tests(&self, state: &SessionState, node: &Node, changes: &[Change]) -> bool {
+    /// What is said to a small model whose first answer holds tests and nothing else, where nobody planned which files
+    /// there are to be: small models write tests for what they forget to write. An answer that repeats it counts, but it
+    /// is not told so, since it would take the easy way.
+    fn only_tests(
+        &self,
+        state: &SessionState,
+        node: &Node,
+        changes: &[Change],
+        tree: &Tree,
+    ) -> Option<String> {
+        let plugins = || self.parts.plugins.iter();
+        let is_test = |path: &RelPath| plugins().any(|plugin| plugin.is_test_file(path));
         let first = node.attempts == 0 && node.failure.is_none();
-        let is_test =
-            |change: &Change| self.parts.plugins.iter().any(|plugin| plugin.is_test_file(&change.path));
         let asks = node.solo && first && state.route(Tier::Actuator).small;
-        asks && !changes.is_empty() && changes.iter().all(is_test)
+        if !asks || changes.is_empty() || !changes.iter().all(|change| is_test(&change.path)) {
+            return None;
+        }
+        let is_code = |path: &&RelPath| plugins().any(|plugin| plugin.is_source(path)) && !is_test(path);
+        let code: Vec<String> =
+            tree.entries.keys().filter(is_code).take(REMINDED + 1).map(|path| format!("`{path}`")).collect();
+        let which = match code.len() {
+            1..=REMINDED => code.join(", "),
+            _ => "the file of the program that the task is about".to_owned(),
+        };
+        Some(format!(
+            "only tests came, and nothing of the program was changed. Write {which}, whole and with the change."
+        ))
     }
 }
 

@@ -519,7 +519,10 @@ impl SessionState {
         {
             let install = match reading.by {
                 MeasuredBy::Own => {
-                    format!("let your own command run here, or name another one; then {}", self.again())
+                    format!(
+                        "let your own command run here, then {}; or begin again with another one",
+                        self.again()
+                    )
                 }
                 MeasuredBy::Language => "see `perspt doctor`".to_owned(),
             };

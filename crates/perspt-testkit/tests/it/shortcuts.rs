@@ -211,7 +211,7 @@ fn a_small_model_that_only_writes_tests_is_asked_once_whether_that_is_all() {
     let tests = "### write tests/more.toy\n```\nuse lib/two\ntest still_two: two == 2\n```\n";
     let table = |second: &str| {
         let first = Table::new().on("solo.generate", "task", 1, Reply::text(tests));
-        first.on("retarget", "task", 1, Reply::text(second))
+        first.on("malformed", "task", 1, Reply::text(second))
     };
     let small =
         |tier| TierRoute { main: Route { small: true, ..Route::plain("tiny", None) }, ..named(tier, "tiny") };
@@ -219,7 +219,7 @@ fn a_small_model_that_only_writes_tests_is_asked_once_whether_that_is_all() {
         let mut world = World::new(PROJECT, table(second));
         world.rig.started.routes = routes(small);
         assert_eq!(world.begin().end.unwrap().outcome, Outcome::Success);
-        assert_eq!(world.tags(), ["solo.generate task 1", "retarget task 1"]);
+        assert_eq!(world.tags(), ["solo.generate task 1", "malformed task 1"]);
         assert!(world.server.requests()[1].body.contains("only tests came"));
         assert!(std::path::Path::new(&world.rig.started.workspace).join(file).exists(), "{file}");
     }
